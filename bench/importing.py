@@ -14,7 +14,7 @@ import numpy as np
 
 from assay import tasks
 from assay.perturb.words.grid.cells import CELLS
-from assay.tasks.formats.libero_para import COLUMNS, SUITE
+from assay.tasks.formats.libero_para import COLUMNS, SUITE, official
 from bench.figure import Figure
 
 WORDINGS, SEEDS = 4_092, range(7, 12)
@@ -64,7 +64,9 @@ def _write(logs: Path, metadata: Path) -> None:
     for number in range(WORDINGS):
         task, cell = places[number % len(places)]
         text = f"{originals[task]}, wording {number}"
-        rows.append([*cell.official, task, number, text, originals[task], 0.8, 0.9])
+        rows.append(
+            [*official(cell.object_type, cell.action_type), task, number, text, originals[task], 0.8, 0.9]
+        )
     with metadata.open("w", newline="") as file:
         csv.writer(file).writerows([COLUMNS, *rows])
     first = logs / f"seed{SEEDS[0]}"

@@ -18,7 +18,7 @@ from assay.episodes import CONTROL, task_of
 from assay.experiments import load_experiment
 from assay.extensions.papers.libero_pro.paper import SUITES as LEADERBOARD
 from assay.measures import Flaw, Verdict
-from assay.perturb.world.exchange import APART, things_about
+from assay.perturb.world.exchange import MIN_EXCHANGE_M, goal_objects
 from assay.perturb.world.ground import Ground
 from bench.figure import Figure
 
@@ -55,10 +55,15 @@ def _moved(suite: str) -> Figure:
         for spec in design.plan([task], range(5)):
             if spec.condition != CONTROL:
                 after = Ground(task_of(spec).scene, snug=True).spots
-                far.append(max(before[name].distance(after[name]) for name in things_about(task)))
+                far.append(max(before[name].distance(after[name]) for name in goal_objects(task)))
     what = f"farthest move of a thing that a task of {suite} is about, pro/position"
     return Figure(
-        what, 100 * float(np.median(far)), "cm (median)", 100 * APART, at_most=False, note=f"n = {len(far)}"
+        what,
+        100 * float(np.median(far)),
+        "cm (median)",
+        100 * MIN_EXCHANGE_M,
+        at_most=False,
+        note=f"n = {len(far)}",
     )
 
 

@@ -35,7 +35,7 @@ STEPS = 1200
 """Maximum number of control steps, as in the release's client."""
 TARGETS = {1: 85.0, 2: 85.0, 3: 85.0, 4: 80.0}
 """Level -> percentage of files that place all of their objects."""
-UNPLACED, CROWDED = "no initial relation places", "no valid layout"
+UNPLACED, CROWDED_OBJECTS = "no initial relation places", "no valid layout"
 """Prefixes of the errors for files that leave an object unplaced, and for files without a valid layout."""
 
 
@@ -97,7 +97,9 @@ def _oracle(what: str, files: tuple[TaskFile, ...], target: float) -> Figure:
         for _, episode in try_tasks("oracle", LIBERO, chosen, [DRAW], "primitives", RunOptions(steps=STEPS))
     ]
     errors = [episode.error for episode in ended if episode.outcome is Outcome.ERROR]
-    unplaced, crowded = (sum(error.startswith(begin) for error in errors) for begin in (UNPLACED, CROWDED))
+    unplaced, crowded = (
+        sum(error.startswith(begin) for error in errors) for begin in (UNPLACED, CROWDED_OBJECTS)
+    )
     solved = sum(episode.outcome is Outcome.SUCCESS for episode in ended)
     placed = len(ended) - unplaced
     note = (

@@ -24,7 +24,7 @@ from assay.sim.compile import compile_scene
 from assay.sim.packs.registry import load_pack, planning_pack
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
-from assay.sim.visibility import IMAGE_PIXELS, MIN_SHARE, PIXELS, planned_visibility
+from assay.sim.visibility import IMAGE_PIXELS, MIN_FRACTION, PIXELS, planned_visibility
 from assay.support.streams import stream
 from assay.tasks import Task
 from bench.figure import Figure
@@ -58,7 +58,7 @@ class Seen:
     @property
     def visible(self) -> bool:
         pairs = zip(self.pixels, self.alone, strict=True)
-        return any(shown >= max(PIXELS, MIN_SHARE * whole) for shown, whole in pairs)
+        return any(shown >= max(PIXELS, MIN_FRACTION * whole) for shown, whole in pairs)
 
 
 def measure() -> list[Figure]:

@@ -9,7 +9,7 @@ from assay.episodes import CONTROL, EpisodeSpec, task_of
 from assay.errors import ExperimentError
 from assay.experiments import load_experiment
 from assay.perturb.words.rewordings.designs import LEVEL5
-from assay.perturb.world.exchange import APART, things_about
+from assay.perturb.world.exchange import MIN_EXCHANGE_M, goal_objects
 from assay.perturb.world.ground import Ground, standing_region
 from assay.perturb.world.objects import NEW_COLOURS
 from assay.perturb.world.targets import (
@@ -65,9 +65,9 @@ def test_level_3_moves_every_object_of_interest_to_anothers_place():
     for task in ("libero_goal/6", "libero_10/8"):
         plan = {spec.condition: task_of(spec) for spec in planned(task)}
         before, after = (Ground(plan[name].scene, snug=True).spots for name in ("x/level2", "x/level3"))
-        about = things_about(plan["x/level2"])
+        about = goal_objects(plan["x/level2"])
         assert len(about) >= 2
-        assert all(before[name].distance(after[name]) >= APART - 1e-9 for name in about)
+        assert all(before[name].distance(after[name]) >= MIN_EXCHANGE_M - 1e-9 for name in about)
 
 
 def test_levels_4_and_5_name_the_moved_object():
@@ -78,8 +78,8 @@ def test_levels_4_and_5_name_the_moved_object():
         assert {each.category for each in new} <= new_names().keys() and len(
             {each.category for each in new}
         ) == len(new)
-        for form in LEVEL5:
-            text = form.perturbation.apply(told, rng).instruction.text
+        for rewording in LEVEL5.values():
+            text = rewording.apply(told, rng).instruction.text
             assert all(mentions(text, new_names()[each.category]) for each in new), text
             assert not any(mentions(text, name) for each in old for name in names_of(each.category)), text
 
@@ -92,8 +92,8 @@ def test_levels_4_and_5_name_the_new_attribute(task: Task, attribute: Attribute)
     words_for = {Attribute.COLOUR: NEW_COLOURS, Attribute.PATTERN: NEW_PATTERNS, Attribute.SIZE: NEW_SIZES}
     new = set(words_for[attribute]) & set(words(told.instruction.text)) - set(words(task.instruction.text))
     assert len(new) == 1
-    for form in LEVEL5:
-        assert new <= set(words(form.perturbation.apply(told, rng).instruction.text))
+    for rewording in LEVEL5.values():
+        assert new <= set(words(rewording.apply(told, rng).instruction.text))
 
 
 def test_only_the_attribute_tells_the_target_from_its_look_alikes():

@@ -91,8 +91,6 @@ def _values_of(field: Field[Any], hint: Any, task: Task) -> st.SearchStrategy[An
             return st.sampled_from(part)
     if bool in parts:
         return st.booleans()
-    if hint is float:
-        return st.floats(0.0, 1.0, exclude_min=True)  # shares, as their docstrings have it
     if field.name in ("thing", "first", "second", "fixture"):
         return st.sampled_from([each.name for each in task.scene.entities])
     return {

@@ -45,7 +45,7 @@ def test_every_perturbation_is_described_with_all_its_fields():
     )
     assert "every object on the workspace" in jitter.about
     assert described["words/mask"].plausible == "no" and Mask.plausible is False
-    assert described["senses/blank_pictures"].plausible == "unless on every camera"
+    assert described["senses/blank_pictures"].plausible == "unless no camera shows anything of the scene"
     for each in described.values():
         assert each.about and "|" not in each.about
 

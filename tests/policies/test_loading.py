@@ -50,7 +50,7 @@ def test_a_lerobot_folder_is_an_address(tmp_path: Path):
     (tmp_path / "config.json").write_text(
         '{"input_features": {"observation.images.top": {"type": "VISUAL", "shape": [3, 64, 64]}}}'
     )
-    with pytest.raises(PolicyError, match=r"unsupported image observation\.images\.top; choose from "):
+    with pytest.raises(PolicyError, match=r"expects observation\.images\.top; supported inputs: "):
         load_policy(f"lerobot:{tmp_path}?device=cpu")
     with pytest.raises(PolicyError, match="has no field 'speed'"):
         load_policy(f"lerobot:{tmp_path}?speed=1")

@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -72,12 +71,3 @@ os.environ["MUJOCO_GL"] = "nonsense"
 print(gl.backend())
 """
     assert run(script).stdout.split() == [drawing] * 3
-
-
-def test_a_probe_that_another_process_killed_is_tried_once_more(
-    drawing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.chdir(tmp_path)
-    killed_at_first = "import os\nif not os.path.exists('seen'): open('seen', 'w'); os.kill(os.getpid(), 9)"
-    monkeypatch.setattr(gl, "_PROBE", f"{killed_at_first}\nprint('drawn')")
-    assert gl.probe(drawing).detail == "drawn"

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from assay.sim.compile import CompiledScene
-from assay.sim.observation import Observation
 from assay.sim.simulation import Simulation
 
 Compiled = Callable[[str], CompiledScene]
@@ -17,11 +16,6 @@ SimulationOf = Callable[[CompiledScene], Simulation]
 @pytest.fixture
 def world(compiled: Compiled, world_of: SimulationOf) -> Simulation:
     return world_of(compiled("libero_goal/0"))
-
-
-@pytest.fixture
-def seen(world: Simulation) -> Observation:
-    return world.reset(world.sample(0))
 
 
 def actions(count: int) -> np.ndarray:
@@ -75,19 +69,9 @@ def test_nothing_is_rendered_until_it_is_read_and_then_once(world: Simulation):
     assert world.renderer.count == 0
     first = seen.image("agentview", 32)
     assert world.renderer.count == 1
+    seen.image("agentview", 32)[:] = 0  # a copy
     assert np.array_equal(seen.image("agentview", 32), first)
     assert np.array_equal(seen.image("agentview", 32, 32), first)
     assert world.renderer.count == 1
     seen.image("robot0_eye_in_hand", 32), seen.depth("agentview", 32), seen.image("agentview", 16)
     assert world.renderer.count == 4
-
-
-@pytest.mark.usefixtures("drawing")
-def test_what_is_done_to_a_image_does_not_change_the_next_reading(seen: Observation):
-    first = seen.image("agentview", 16)
-    expected = first.copy()
-    try:
-        first[:] = 0
-    except ValueError:
-        return  # it cannot be written to: as good
-    assert np.array_equal(seen.image("agentview", 16), expected)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -53,13 +52,6 @@ def places(compiled: CompiledScene, vector: np.ndarray) -> dict[str, np.ndarray]
 # -- the built-in tasks
 
 
-IN_SCENE = {
-    scene: list(group)
-    for scene, group in groupby(map(tasks.load, tasks.all_ids()), key=lambda task: task.scene)
-}
-"""The built-in tasks by their scene: several of a suite may share one."""
-
-
 def test_a_fixture_gives_way_where_another_leaves_it_no_room(
     primitives: AssetPack, monkeypatch: pytest.MonkeyPatch
 ):
@@ -89,10 +81,10 @@ def test_published_tasks_of_libero_x_settle(shared: Path, primitives: AssetPack)
     for file in files:
         task = bddl.read(file)
         placed = {atom.arguments[0] for atom in task.scene.initial if len(atom.arguments) == 2}
-        homeless = [each.name for each in task.scene.objects if each.name not in placed]
+        unplaced = [each.name for each in task.scene.objects if each.name not in placed]
         compiled = compile_scene(task.scene, primitives)
-        if homeless:  # three files forget an object
-            with pytest.raises(PlacementError, match=homeless[0]):
+        if unplaced:  # three files forget an object
+            with pytest.raises(PlacementError, match=unplaced[0]):
                 sample(compiled, 0)
         else:
             assert np.isfinite(sample(compiled, 0)[0]).all()
@@ -265,10 +257,7 @@ def test_objects_that_rest_on_nothing_are_refused(primitives: AssetPack, initial
     [
         (Rectangle(0.54, 0.0, 0.56, 0.02), "while it settles"),  # over the table's edge
         (Rectangle(1e6, 1e6, 1e6 + 1, 1e6 + 1), "kitchen_table_spot"),
-        pytest.param(
-            Rectangle(2.0, 2.0, 2.1, 2.1),
-            "table",
-        ),
+        (Rectangle(2.0, 2.0, 2.1, 2.1), "table"),
     ],
 )
 def test_a_region_that_is_not_on_the_table_is_refused(primitives: AssetPack, box: Rectangle, reason: str):

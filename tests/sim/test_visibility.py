@@ -38,13 +38,13 @@ EYE = Viewpoint(np.array([1.0, 0.0, 0.0]), np.array([[0.0, 0.0, 1.0], [1.0, 0.0,
 
 def test_a_box_has_as_many_pixels_as_its_face_takes_of_the_image():
     ((view,),) = measure_visibility({"one": box(0.0, 0.1)}, [], [EYE]).values()
-    assert view.share == 1 and view.pixels == pytest.approx((IMAGE_PIXELS * 0.1 / 0.9) ** 2, rel=0.05)
+    assert view.fraction == 1 and view.pixels == pytest.approx((IMAGE_PIXELS * 0.1 / 0.9) ** 2, rel=0.05)
 
 
 def test_what_stands_before_a_object_hides_as_much_of_it_as_it_covers():
     seen = measure_visibility({"behind": box(0.0, 0.1), "before": box(0.3, 0.1, 0.1)}, [], [EYE])
-    assert seen["before"][0].share == 1
-    assert seen["behind"][0].share == pytest.approx(0.5, abs=0.05)
+    assert seen["before"][0].fraction == 1
+    assert seen["behind"][0].fraction == pytest.approx(0.5, abs=0.05)
     assert measure_visibility({"behind": box(0.0, 0.1)}, [box(0.3, 0.1)], [EYE])["behind"] == [
         Visibility(0.0, 0.0)
     ]
@@ -54,7 +54,7 @@ def test_the_image_ends_at_its_edge_and_nothing_behind_the_camera_is_seen():
     half, behind = measure_visibility(
         {"edge": box(0.0, 0.1, 0.99), "behind": box(2.0, 0.1)}, [], [EYE]
     ).values()
-    assert half[0].share == pytest.approx(0.5, abs=0.1) and behind == [Visibility(0.0, 0.0)]
+    assert half[0].fraction == pytest.approx(0.5, abs=0.1) and behind == [Visibility(0.0, 0.0)]
 
 
 def test_pixels_are_those_of_a_rendered_segmentation(
@@ -64,7 +64,7 @@ def test_pixels_are_those_of_a_rendered_segmentation(
     world = world_of(compiled("libero_spatial/3"))
     moment = world.reset(world.sample(0)).moment
     found = seen_now(world)
-    assert min(views[0].share for views in found.values()) < 0.5
+    assert min(views[0].fraction for views in found.values()) < 0.5
     for number, camera in enumerate(CAMERAS):
         picture = world.renderer.segmentation(moment, camera, IMAGE_PIXELS, IMAGE_PIXELS)
         for name, views in found.items():
@@ -81,7 +81,7 @@ def test_a_planned_scene_is_seen_as_the_compiled_one(
     there, planned = seen_now(world), planned_visibility(world.compiled.scene, planning_pack())
     assert there.keys() == planned.keys()
     for thing, views in there.items():
-        assert planned[thing][0].share == pytest.approx(views[0].share, abs=0.25), thing
+        assert planned[thing][0].fraction == pytest.approx(views[0].fraction, abs=0.25), thing
         assert planned[thing][0].pixels == pytest.approx(views[0].pixels, rel=0.35, abs=40), thing
 
 

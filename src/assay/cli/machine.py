@@ -80,7 +80,7 @@ def parity(
     """
     from assay.sim.packs.locate import find, locate
     from assay.sim.packs.registry import libero_pack
-    from assay.sim.parity import measure
+    from assay.sim.parity import WITHIN, WITHIN_EARLY, measure
 
     if not folder.is_dir():
         raise StateError(f"{folder} is not a folder")
@@ -100,18 +100,18 @@ def parity(
         return
     moves, atoms, images, models = result.trajectories, result.predicates, result.images, result.models
     paths, pixels = "-", "-"
-    if moves.count:
+    if moves["count"]:
         paths = (
-            f"qpos: median {moves.median_qpos_error:.2g}, max {moves.max_qpos_error:.2g}; within 1e-6: "
-            f"{moves.share_within:.3f}, in the first 40 steps {moves.share_within_early:.3f}"
+            f"qpos: median {moves['median_qpos_error']:.2g}, max {moves['max_qpos_error']:.2g}; within 1e-6: "
+            f"{moves[WITHIN]:.3f}, in the first 40 steps {moves[WITHIN_EARLY]:.3f}"
         )
-    if images.count:
-        pixels = f"mean {images.mean_abs_diff:.3g}, max {images.max_abs_diff:.0f} of 255"
+    if images["count"]:
+        pixels = f"mean {images['mean_abs_diff']:.3g}, max {images['max_abs_diff']:.0f} of 255"
     rows = (
-        ("trajectories", f"{moves.count} rollouts", paths),
-        ("predicates", f"{atoms.atoms} truth values", f"{atoms.disagreements} disagreements"),
-        ("images", f"{images.count} images", pixels),
-        ("models", f"{models.count} models", f"{models.mismatches} mismatches"),
+        ("trajectories", f"{moves['count']} rollouts", paths),
+        ("predicates", f"{atoms['atoms']} truth values", f"{atoms['disagreements']} disagreements"),
+        ("images", f"{images['count']} images", pixels),
+        ("models", f"{models['count']} models", f"{models['mismatches']} mismatches"),
     )
     print_rows(("quantity", "compared", "difference"), rows)
     for line in result.details:

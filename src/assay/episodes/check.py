@@ -48,7 +48,7 @@ def check_world(world: Any) -> list[str]:
     try:
         spec = EpisodeSpec(world.select("all")[0].id, 0, world.packs[0], steps=CHECK_STEPS)
     except Exception:
-        return problems  # among which is that there are no tasks
+        return problems  # which already say why no episode can be specified
     for action, check in (
         ("task(spec)", _spec_problems),
         ("Env", _env_problems),
@@ -127,9 +127,9 @@ def _spec_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
         yield f"the instruction of {spec.task} is not an assay.plugin.Instruction"
     if world.horizon(spec) != CHECK_STEPS:
         yield f"horizon(spec) is {world.horizon(spec)!r} with spec.steps={CHECK_STEPS}; expected spec.steps"
-    usual = world.horizon(replace(spec, steps=None))
-    if not isinstance(usual, int) or usual < 1:
-        yield f"horizon(spec) is {usual!r} without spec.steps; expected an integer >= 1"
+    default_horizon = world.horizon(replace(spec, steps=None))
+    if not isinstance(default_horizon, int) or default_horizon < 1:
+        yield f"horizon(spec) is {default_horizon!r} without spec.steps; expected an integer >= 1"
 
 
 def _env_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:

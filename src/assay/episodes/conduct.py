@@ -66,8 +66,8 @@ class Aftermath:
 
 def furthest(stages: Stages) -> str:
     """Return the furthest stage that an atom reached, even if earlier stages were skipped."""
-    seen = [stage for stage, step in stages.items() if step is not None]
-    return seen[-1] if seen else UNTOUCHED
+    reached = [stage for stage, step in stages.items() if step is not None]
+    return reached[-1] if reached else UNTOUCHED
 
 
 def atom_progress(stages: Stages) -> float:

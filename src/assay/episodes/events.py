@@ -73,7 +73,7 @@ class Trigger:
 
     moment: TriggerKind
     value: float
-    """Metres, in control steps, number of goal parts, or a fraction, depending on the kind of trigger."""
+    """Value in metres, control steps or goal parts, or as a fraction, depending on the kind of trigger."""
 
     def __post_init__(self) -> None:
         if self.moment not in list(TriggerKind):
@@ -179,10 +179,10 @@ class At(Perturbation):
 
     def certified_as(self) -> Perturbation | None:
         """Return the event to certify in place of this one; None if it cannot affect solvability."""
-        stands = self.what.certified_as()
-        if stands is None or stands is self.what:
-            return None if stands is None else self
-        return replace(self, what=stands)
+        certified = self.what.certified_as()
+        if certified is None or certified is self.what:
+            return None if certified is None else self
+        return replace(self, what=certified)
 
     def hides(self, camera: str) -> bool:
         """Return whether the event completely hides the scene from a camera."""
@@ -247,7 +247,7 @@ class Events:
             due = int(event.when.value)
             if event.when.moment is TriggerKind.SHARE:
                 # The demonstrator's time does not depend on the policy's latency.
-                usual = replace(
+                control = replace(
                     self._spec.control(),
                     seed=self._spec.world_seed,
                     start=None,
@@ -257,7 +257,7 @@ class Events:
                     latency=0,
                     while_waiting="play",
                 )
-                demonstrated = demonstrator_steps(usual, getattr(env, "states", None))
+                demonstrated = demonstrator_steps(control, getattr(env, "states", None))
                 due = max(1, round(event.when.value * demonstrated))
             self._holds: Callable[[], bool] = lambda: self._steps() >= due
         else:

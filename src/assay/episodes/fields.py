@@ -25,9 +25,10 @@ def between(low: float, high: float) -> dict[str, tuple[float, float]]:
 
 
 def check(value: Any) -> None:
-    """Raise PerturbationError if a field has an invalid value; convert the values of Enum members to the members.
+    """Raise PerturbationError if a field has an invalid value, or if all neutral fields have their neutral values.
 
-    Number fields are created by `within` or with `between`; choice fields have an Enum as their type.
+    Number fields are created by `within` or with `between`; choice fields have an Enum as their type, and their values
+    are converted to its members.
     """
     choices, lengths = _types(value.__class__)
     for attribute in fields(value):
@@ -50,16 +51,9 @@ def check(value: Any) -> None:
             ):
                 expected = (f"{length} values, " if length else "") + valid_range(attribute)
                 raise PerturbationError(f"{value.kind}: {name} is {content!r:.60}; expected {expected}")
-
-
-def check_change(value: Any, **neutral: object) -> None:
-    """Raise PerturbationError if all fields named in ``neutral`` have their neutral values, so that nothing would
-    change.
-    """
-    if all(getattr(value, name) == unchanged for name, unchanged in neutral.items()):
-        raise PerturbationError(
-            f"{value.kind}: nothing is changed; choose another value for {' or '.join(neutral)}"
-        )
+    if value.neutral and all(getattr(value, name) == nothing for name, nothing in value.neutral.items()):
+        names = " or ".join(value.neutral)
+        raise PerturbationError(f"{value.kind}: nothing is changed; choose another value for {names}")
 
 
 @cache

@@ -103,6 +103,8 @@ class Perturbation(ABC):
     """Name of the world whose tasks the perturbation modifies; empty for any world."""
     sets_vocabulary: bool = False
     """Whether the perturbation changes the objects or the request, and thereby the possible words and appearances."""
+    neutral: Mapping[str, object] = MappingProxyType({})
+    """Field values with which nothing would change; a perturbation with all of them is rejected."""
     guessable: bool = False
     """Whether the request can be guessed although the perturbation is not plausible, so that success does not
     indicate memorisation.

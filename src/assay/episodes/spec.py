@@ -81,8 +81,8 @@ class EpisodeSpec:
 
         The latency is the same, unless the condition changes the latency; the control then has none.
         """
-        usual = replace(self, condition=CONTROL, perturbations=(), labels={})
-        return replace(usual, latency=0, while_waiting="play") if OWN_LATENCY in self.labels else usual
+        control = replace(self, condition=CONTROL, perturbations=(), labels={})
+        return replace(control, latency=0, while_waiting="play") if OWN_LATENCY in self.labels else control
 
     def to_json(self) -> str:
         """Return canonical JSON: equal specs give equal texts. Labels are omitted.

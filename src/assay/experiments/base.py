@@ -180,12 +180,12 @@ class Experiment:
     def _variants(self, chosen: Iterable[Any]) -> Iterable[tuple[Any, Iterable[Variant]]]:
         """Return each task with the variants whose conditions are selected."""
         if self.conditions is None:
-            return ((task, _make(self.variants(task))) for task in chosen)
+            return ((task, _make_variants(self.variants(task))) for task in chosen)
         by_task = [(task, tuple(self.variants(task))) for task in chosen]
         names = dict.fromkeys(variant.condition for _, variants in by_task for variant in variants)
         wanted = choose_conditions(self.conditions, (CONTROL, *names), self.name)
         selected = [
-            (task, _make(variant for variant in variants if variant.condition in wanted))
+            (task, _make_variants(variant for variant in variants if variant.condition in wanted))
             for task, variants in by_task
         ]
         if wanted != {CONTROL} and not any(variants for _, variants in selected):
@@ -214,6 +214,8 @@ class Experiment:
         return self.played_in.packs[0] if pack is None else pack
 
 
-def _make(variants: Iterable[Variant | LazyVariant]) -> list[Variant]:
-    made = (variant.make() if isinstance(variant, LazyVariant) else variant for variant in variants)
-    return [variant for variant in made if variant is not None]
+def _make_variants(variants: Iterable[Variant | LazyVariant]) -> list[Variant]:
+    variants_or_none = (
+        variant.make() if isinstance(variant, LazyVariant) else variant for variant in variants
+    )
+    return [variant for variant in variants_or_none if variant is not None]

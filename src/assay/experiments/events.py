@@ -22,9 +22,9 @@ from assay.sim.render import CAMERAS
 from assay.tasks import Atom, Predicate, Task
 from assay.tasks.language.lexicon import names_of
 
-TIME = 1.5
+TIME_FACTOR = 1.5
 """Time limit as a multiple of the task's default horizon, to allow recovery after an event."""
-FAR, CLOSE = near(0.2), near(0.1)
+APPROACHING, ABOUT_TO_GRASP = near(0.2), near(0.1)
 """Triggers: the end effector approaches the object; the end effector is about to grasp the object."""
 HELD = lifted(0.04)
 
@@ -37,7 +37,7 @@ def events(distance: float = 0.1, delay: int = 2) -> Experiment:
 
     def variants(task: Task) -> Iterator[Variant]:
         steps = _time(task)
-        for name, trigger, change in _happenings(task, distance, delay):
+        for name, trigger, change in _events(task, distance, delay):
             labels: dict[str, Label] = {"event": name, "trigger": str(trigger.moment)}
             yield Variant(f"events/{name}", (At(trigger, change),), labels, steps=steps)
 
@@ -55,10 +55,10 @@ def _time(task: Task) -> int:
     """Return the time limit of a task's episodes in control steps; the control has the same limit, so that time causes
     no drop.
     """
-    return round(TIME * horizon(EpisodeSpec(task.id, 0)))
+    return round(TIME_FACTOR * horizon(EpisodeSpec(task.id, 0)))
 
 
-def _happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, Trigger, Perturbation]]:
+def _events(task: Task, distance: float, delay: int) -> Iterator[tuple[str, Trigger, Perturbation]]:
     """Yield the possible events in a task, each with its name, trigger and perturbation."""
     placed = [atom for atom in task.goal.atoms if atom.predicate.arity > 1]
     # Carried to a place, rather than pushed across the table.
@@ -66,7 +66,7 @@ def _happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, 
     carried = [atom for atom in placed if task.scene.owner(atom.arguments[1]) != workspace]
     objects = {entity.name for entity in task.scene.objects}
     if placed:
-        yield "moved", CLOSE, Displace(distance)
+        yield "moved", ABOUT_TO_GRASP, Displace(distance)
     if carried:
         place = task.scene.owner(carried[0].arguments[1])
         change = Displace(distance, place) if place in objects else MoveFixture(distance, place)
@@ -84,21 +84,25 @@ def _happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, 
     if others:
         candidates = [other for other in others if other.known_from is not None] or others
         other = candidates[zlib.crc32(task.id.encode()) % len(candidates)]
-        yield "changed", FAR, OtherTask(other.text, other.atoms)
-    corrected = next((other for other in others if _other_thing(task, other)), None)
+        yield "changed", APPROACHING, OtherTask(other.text, other.atoms)
+    corrected = next((other for other in others if _phrase_for_other_object(task, other)), None)
     if corrected is not None:
-        yield "corrected", CLOSE, OtherTask(f"no, {_other_thing(task, corrected)}", corrected.atoms)
-    yield "cancelled", CLOSE, Cancel()
+        yield (
+            "corrected",
+            ABOUT_TO_GRASP,
+            OtherTask(f"no, {_phrase_for_other_object(task, corrected)}", corrected.atoms),
+        )
+    yield "cancelled", ABOUT_TO_GRASP, Cancel()
     if carried:
         yield "cancelled-held", HELD, Cancel("stop, leave it")
-    yield "distractor", FAR, Distractors(1)
+    yield "distractor", APPROACHING, Distractors(1)
     yield "light", share(0.3), Relight(0.4, tilt=(0.6, 0.0))
     yield "camera", share(0.3), MoveCamera(shift=(0.0, 0.1, 0.05))
     yield "frozen", share(0.3), FrozenCamera(cameras=(CAMERAS[0],))
     yield "delayed", grasped(2) if carried else share(0.3), ActionDelay(delay)
 
 
-def _other_thing(task: Task, other: Alternative) -> str:
+def _phrase_for_other_object(task: Task, other: Alternative) -> str:
     """Return the phrase for the object if only the object differs: "the other one", or its name; otherwise empty."""
     if len(task.goal.atoms) != 1 or len(other.goal.atoms) != 1:
         return ""

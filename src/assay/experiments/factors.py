@@ -11,7 +11,7 @@ interactions with one another; from V on, neither.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from functools import cache, reduce
 from itertools import combinations, product
 from operator import xor
 from types import MappingProxyType
@@ -38,9 +38,10 @@ from assay.perturb.world.objects import Recolour, Remove, Replace, Resize
 from assay.perturb.world.position import Displace, Jitter, MoveFixture, Relocate, Swap
 from assay.perturb.world.staging import MoveCamera, Orbit, Relight, Repaint, Room, StartPose
 from assay.tasks import Arena, Task
+from assay.tasks.language.lexicon import words
 from assay.tasks.scene import Pattern, Surface
 
-MIDDLING = 5
+MEDIUM_SEVERITY = 5
 """Medium severity, on a scale of 1 to 10."""
 ROOMS = dict.fromkeys(Arena, Arena.TABLE) | {
     Arena.TABLE: Arena.KITCHEN,
@@ -48,81 +49,64 @@ ROOMS = dict.fromkeys(Arena, Arena.TABLE) | {
 }
 """Arena to which a task is moved, chosen for a similar camera distance."""
 
-_WORDS: dict[str, Perturbation] = {
-    "semantic": Semantic(),
-    "synonyms": Synonyms(),
-    "concise": Concise(),
-    "reorder": Reorder(),
-    "passive": Passive(),
-    "verbose": Verbose(),
-    "telegraphic": Telegraphic(),
-    "typos": Typos(),
-    "substitute": Substitute(),
-    "shuffle": Shuffle(),
-    "mask": Mask(),
-}
-_WORLD: dict[str, Perturbation] = {
-    "jitter": Jitter(0.05),
-    "displace": Displace(0.15),
-    "relocate": Relocate(0.5),
-    "swap": Swap(),
-    "move_fixture": MoveFixture(0.1),
-    "recolour": Recolour(),
-    "pattern": Recolour(pattern=Pattern.CHECKER),
-    "resize": Resize(0.9),
-    "replace": Replace(),
-    "unseen": Replace(among=Among.UNSEEN),
-    "shape": Replace(among=Among.SHAPE),
-    "remove": Remove(),
-    "distractors": Distractors(3),
-    "confound": Confound((0.75, 0.3, 0.2)),
-    "obstacle": Obstacle(),
-    "table": Repaint(Surface.TABLE),
-    "walls": Repaint(Surface.WALLS),
-    "floor": Repaint(Surface.FLOOR),
-    "light": Relight(0.5, tilt=(0.6, 0.0)),
-    "camera": MoveCamera(shift=(0.0, 0.15, 0.1), turn=(0.0, 0.1, 0.0)),
-    "orbit": Orbit(azimuth=0.4),
-    "robot": StartPose(joints=0.2),
-    "base": StartPose(base=(0.0, 0.08)),
-}
-_SENSES: dict[str, Perturbation] = {
-    name.replace(" ", "_").lower(): sense for name, sense in senses_at(MIDDLING).items()
-}
-_AXES: dict[str, Perturbation] = {
-    "words": Synonyms(),
-    "world": Relocate(0.5),
-    "senses": senses_at(MIDDLING)["Gaussian noise"],
-}
-_SINGLE = {**_AXES, **_WORDS, **_WORLD, **_SENSES}
 
-
-CHANGES = (*_SINGLE, "room")
-"""Names of the changes to a task; an axis provides one typical change."""
+@cache
+def single_changes() -> dict[str, Perturbation]:
+    """Return the changes that apply to any task, by name; an axis provides one typical change."""
+    senses = senses_at(MEDIUM_SEVERITY)
+    return {
+        "words": Synonyms(),
+        "world": Relocate(0.5),
+        "senses": senses["Gaussian noise"],
+        "semantic": Semantic(),
+        "synonyms": Synonyms(),
+        "concise": Concise(),
+        "reorder": Reorder(),
+        "passive": Passive(),
+        "verbose": Verbose(),
+        "telegraphic": Telegraphic(),
+        "typos": Typos(),
+        "substitute": Substitute(),
+        "shuffle": Shuffle(),
+        "mask": Mask(),
+        "jitter": Jitter(0.05),
+        "displace": Displace(0.15),
+        "relocate": Relocate(0.5),
+        "swap": Swap(),
+        "move_fixture": MoveFixture(0.1),
+        "recolour": Recolour(),
+        "pattern": Recolour(pattern=Pattern.CHECKER),
+        "resize": Resize(0.9),
+        "replace": Replace(),
+        "unseen": Replace(among=Among.UNSEEN),
+        "shape": Replace(among=Among.SHAPE),
+        "remove": Remove(),
+        "distractors": Distractors(3),
+        "confound": Confound((0.75, 0.3, 0.2)),
+        "obstacle": Obstacle(),
+        "table": Repaint(Surface.TABLE),
+        "walls": Repaint(Surface.WALLS),
+        "floor": Repaint(Surface.FLOOR),
+        "light": Relight(0.5, tilt=(0.6, 0.0)),
+        "camera": MoveCamera(shift=(0.0, 0.15, 0.1), turn=(0.0, 0.1, 0.0)),
+        "orbit": Orbit(azimuth=0.4),
+        "robot": StartPose(joints=0.2),
+        "base": StartPose(base=(0.0, 0.08)),
+        **{name.replace(" ", "_").lower(): sense for name, sense in senses.items()},
+    }
 
 
 def changes_to(task: Task) -> dict[str, Perturbation]:
-    """Return the changes to a task by name."""
-    return {**_SINGLE, "room": Room(ROOMS[task.scene.arena])}
+    """Return all changes to a task by name."""
+    return {**single_changes(), "room": Room(ROOMS[task.scene.arena])}
 
 
-_IN_WORDS = frozenset({"words", *_WORDS})
+_WORDS = frozenset(
+    words("words semantic synonyms concise reorder passive verbose telegraphic typos substitute shuffle mask")
+)
 _ROOMS = frozenset({"room", "environment"})
 _POSITIONS = frozenset({"world", "position", "jitter", "displace", "relocate", "swap", "move_fixture"})
-_ABOUT_THE_THING = frozenset(
-    [
-        "recolour",
-        "pattern",
-        "resize",
-        "replace",
-        "unseen",
-        "shape",
-        "displace",
-        "swap",
-        "confound",
-        "obstacle",
-    ]
-)
+_ON_TARGET = frozenset(words("recolour pattern resize replace unseen shape displace swap confound obstacle"))
 _EXCLUSIVE = (
     (frozenset({"replace", "unseen", "shape"}), "each replaces the same object"),
     (frozenset({"recolour", "pattern"}), "each covers the surface of the same object"),
@@ -139,29 +123,29 @@ def sort_changes(names: Iterable[str]) -> list[str]:
     sizes and should not depend on other changes. Instructions come last, because new colours are chosen to differ from
     the task's.
     """
-    return sorted(names, key=lambda name: (name not in _ROOMS, name not in _POSITIONS, name in _IN_WORDS))
+    return sorted(names, key=lambda name: (name not in _ROOMS, name not in _POSITIONS, name in _WORDS))
 
 
 def contradiction(one: str, other: str) -> str:
     """Return the reason why two changes cannot be combined; empty if they can."""
-    pair = {one, other}
-    if one in _SINGLE and _SINGLE[one] == _SINGLE.get(other):
+    pair, single = {one, other}, single_changes()
+    if one in single and single[one] == single.get(other):
         return "they are the same"
     for names, reason in _EXCLUSIVE:
         if pair <= names:
             return reason
     for name, rest in ((one, other), (other, one)):
-        if name == "mask" and rest in _IN_WORDS:
+        if name == "mask" and rest in _WORDS:
             return "no words are left to reword"
-        if name == "remove" and rest in _ABOUT_THE_THING:
+        if name == "remove" and rest in _ON_TARGET:
             return "the object to change has been removed"
-        hidden = isinstance(_SINGLE.get(name), (BlankPictures, DroppedCamera))
-        if hidden and isinstance(_SINGLE.get(rest), PictureSense):
+        hidden = isinstance(single.get(name), (BlankPictures, DroppedCamera))
+        if hidden and isinstance(single.get(rest), PictureSense):
             return "no image is left to change"
     return ""
 
 
-MOST = 8
+MAX_CHANGES = 8
 """Maximum number of changes: 256 combinations."""
 GENERATORS: Mapping[tuple[int, int], tuple[str, ...]] = MappingProxyType(
     {
@@ -188,11 +172,14 @@ _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII")
 
 def factors(over: tuple[str, ...] = ("words", "world", "senses"), halvings: int = 0) -> Experiment:
     """Every combination of the changes listed in ``over``, or a half, a quarter, ... of the combinations."""
+    names = (*single_changes(), "room")
     for name in over:
-        if name not in CHANGES:
-            raise ExperimentError(f"factors: there is no change '{name}': {did_you_mean(name, CHANGES)}")
-    if not 1 <= len(over) <= MOST or len(set(over)) < len(over):
-        raise ExperimentError(f"factors: over={','.join(over)}: expected 1 to {MOST} different changes")
+        if name not in names:
+            raise ExperimentError(f"factors: there is no change '{name}': {did_you_mean(name, names)}")
+    if not 1 <= len(over) <= MAX_CHANGES or len(set(over)) < len(over):
+        raise ExperimentError(
+            f"factors: over={','.join(over)}: expected 1 to {MAX_CHANGES} different changes"
+        )
     for one, other in combinations(over, 2):
         reason = contradiction(one, other)
         if reason:

@@ -1,4 +1,4 @@
-"""Experiments on the instruction alone: truncated instructions, instructions of other tasks, and surface changes."""
+"""Experiments on the instruction alone: corrupted instructions, instructions of other tasks, and surface changes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ def corruption(counterfactual: int = 1) -> Experiment:
     """For each task, the corruption ladder, hurried writing, and ``counterfactual`` instructions from other tasks."""
 
     def variants(task: Task) -> Iterator[Variant]:
-        for name, change, labels in (*LADDER, *STYLES):
-            yield Variant(f"corruption/{name}", (change,), {"axis": "words", **labels})
+        for label, design in (("rung", LADDER), ("style", STYLES)):
+            for number, (name, change) in enumerate(design.items(), start=1):
+                labels: dict[str, Label] = {"axis": "words", "plausible": change.plausible, label: number}
+                yield Variant(f"corruption/{name}", (change,), labels)
         others = alternatives(task)
-        # Tasks of one scene have nearly the same list of other requests. Each starts at another place of it, goals
-        # of known tasks first, so that they are not all asked for the same one.
+        # Tasks in the same scene have nearly the same alternatives, so each task uses another order; goals of known
+        # tasks come first.
         order = stream("corruption", "counterfactual", task.id).permutation(len(others))
         ranked = sorted((others[place] for place in order), key=lambda other: other.known_from is None)
         for other in ranked[:counterfactual]:

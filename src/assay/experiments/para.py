@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from assay.episodes.spec import Label
@@ -33,100 +32,86 @@ PER_CELL = 10
 """Default number of paraphrases generated for each task in each cell."""
 
 
-@dataclass(frozen=True)
-class Wordings:
-    """The paraphrases of a table, read on first use."""
+def paraphrase_experiment(
+    name: str, about: str, file: str, table: Sequence[GridRow], per_cell: int | None, seed: int
+) -> Experiment:
+    """Return an experiment with the paraphrases in a table.
 
-    name: str
-    """Name of the experiment, with which the names of its conditions begin."""
-    place: str
-    """Path of the table, for error messages."""
-    load: Callable[[], Sequence[GridRow]]
-    per_cell: int | None = None
-    """Number of paraphrases of each task in each cell; None for all."""
-    seed: int = 0
-    """Random seed of the selection."""
+    ``name`` is also the first part of the names of its conditions, and ``file`` names the table in error messages.
+    ``per_cell`` is the number of paraphrases of each task in each cell, selected with ``seed``; None for all. Raises
+    ExperimentError for an empty table, and for a row without a task.
+    """
+    if per_cell is not None and per_cell < 1:
+        raise ExperimentError(f"{name}: per_cell={per_cell}: expected 1 or more")
+    if not table:
+        raise ExperimentError(f"{file} has no rows below its header")
+    for row in with_tasks(table):
+        if not row.task:
+            raise ExperimentError(
+                f"{file}:{row.line}: no task, or more than one, has the instruction '{row.original[:80]}': "
+                "name it in a column 'task'"
+            )
+    tasks = tuple(dict.fromkeys(row.task for row in with_tasks(table)))
+    # Rows without a task id apply to every task with that instruction.
+    groups: defaultdict[tuple[str, str], list[GridRow]] = defaultdict(list)
+    for row in table:
+        groups[(display_name(row.task), "") if row.task else ("", plain(row.original))].append(row)
 
-    def __post_init__(self) -> None:
-        if self.per_cell is not None and self.per_cell < 1:
-            raise ExperimentError(f"{self.name}: per_cell={self.per_cell}: expected 1 or more")
-
-    def experiment(self, about: str, seeds: tuple[int, ...]) -> Experiment:
-        """Return the experiment with every paraphrase of every task in the table."""
-        return Experiment(self.name, about, self.variants, tasks=",".join(self._tasks), seeds=seeds)
-
-    def variants(self, task: Task) -> tuple[Variant, ...]:
-        """Return the variants of a task. Raises ExperimentError if the table contains none."""
+    def variants(task: Task) -> tuple[Variant, ...]:
         text = plain(task.instruction.text)
-        rows = [*self._groups.get((display_name(task.id), ""), ()), *self._groups.get(("", text), ())]
+        rows = [*groups.get((display_name(task.id), ""), ()), *groups.get(("", text), ())]
         for row in rows:
             if row.original and plain(row.original) != text:
                 raise ExperimentError(
-                    f"{self.place}:{row.line}: the original is '{row.original[:80]}', but {task.id} has '{text}'"
+                    f"{file}:{row.line}: the original is '{row.original[:80]}', but {task.id} has '{text}'"
                 )
         if not rows:
-            tasks = sorted(self._tasks)
             more = ", ..." if len(tasks) > MAX_TASKS_NAMED else ""
-            listed = ", ".join(tasks[:MAX_TASKS_NAMED])
-            raise ExperimentError(
-                f"{self.place} has no paraphrase of {task.id}; choose one of {listed}{more}"
-            )
-        return variants_of(self.name, self.place, task, self._sample(task, rows))
+            listed = ", ".join(sorted(tasks)[:MAX_TASKS_NAMED])
+            raise ExperimentError(f"{file} has no paraphrase of {task.id}; choose one of {listed}{more}")
+        if per_cell is not None:
+            rows = _sample(task, rows, per_cell, seed)
+        return variants_of(name, file, task, rows)
 
-    @cached_property
-    def _rows(self) -> Sequence[GridRow]:
-        rows = self.load()
-        if not rows:
-            raise ExperimentError(f"{self.place} has no rows below its header")
-        return rows
-
-    @cached_property
-    def _groups(self) -> Mapping[tuple[str, str], Sequence[GridRow]]:
-        """Rows grouped by task or by original; rows without a task id apply to every task with that instruction."""
-        groups: defaultdict[tuple[str, str], list[GridRow]] = defaultdict(list)
-        for row in self._rows:
-            groups[(display_name(row.task), "") if row.task else ("", plain(row.original))].append(row)
-        return dict(groups)
-
-    @cached_property
-    def _tasks(self) -> tuple[str, ...]:
-        """Ids of the tasks in the table. Raises ExperimentError for a row without a task id."""
-        rows = with_tasks(self._rows)
-        for row in rows:
-            if not row.task:
-                raise ExperimentError(
-                    f"{self.place}:{row.line}: no task, or more than one, has the instruction "
-                    f"'{row.original[:80]}': name it in a column 'task'"
-                )
-        return tuple(dict.fromkeys(row.task for row in rows))
-
-    def _sample(self, task: Task, rows: Sequence[GridRow]) -> Sequence[GridRow]:
-        """Select ``per_cell`` rows of each cell, in the order of the table."""
-        if self.per_cell is None:
-            return rows
-        cells: defaultdict[str, list[int]] = defaultdict(list)
-        for number, row in enumerate(rows):
-            cells[f"{row.object_type},{row.action_type}"].append(number)
-        chosen: set[int] = set()
-        for cell, numbers in cells.items():
-            order = stream(self.seed, "words", "table", display_name(task.id), cell).permutation(len(numbers))
-            chosen.update(numbers[index] for index in order[: self.per_cell])
-        return [row for number, row in enumerate(rows) if number in chosen]
+    return Experiment(name, about, variants, tasks=",".join(tasks), seeds=SEEDS)
 
 
-def variants_of(name: str, place: str, task: Task, rows: Sequence[GridRow]) -> tuple[Variant, ...]:
+def _sample(task: Task, rows: Sequence[GridRow], per_cell: int, seed: int) -> list[GridRow]:
+    """Select ``per_cell`` rows of each cell, in the order of the table."""
+    cells: defaultdict[str, list[int]] = defaultdict(list)
+    for number, row in enumerate(rows):
+        cells[f"{row.object_type},{row.action_type}"].append(number)
+    chosen: set[int] = set()
+    for cell, numbers in cells.items():
+        order = stream(seed, "words", "table", display_name(task.id), cell).permutation(len(numbers))
+        chosen.update(numbers[index] for index in order[:per_cell])
+    return [rows[number] for number in sorted(chosen)]
+
+
+def variants_of(name: str, file: str, task: Task, rows: Sequence[GridRow]) -> tuple[Variant, ...]:
     """Convert the rows of a task to variants, with the table's similarities or, if missing, those from Assay's scorer.
 
     A text that occurs twice in a cell yields two specs with the same task.
     """
-    texts = [instruction(row.paraphrase, f"{place}:{row.line}") for row in rows]
+    texts = [instruction(row.paraphrase, f"{file}:{row.line}") for row in rows]
     unscored = [text for text, row in zip(texts, rows, strict=True) if row.s_k is None]
     original = task.instruction.text
     distances = iter(cached_attempts([(original, text) for text in unscored])) if unscored else iter(())
     occurrences: Counter[tuple[str, str]] = Counter()
     variants: list[Variant] = []
     for row, text in zip(rows, texts, strict=True):
-        condition, labels = _cell(name, f"{place}:{row.line}", row)
+        condition, labels = f"{name}/{NO_CELL}", dict[str, Label](axis="words", plausible=True)
+        if bool(row.object_type) != bool(row.action_type):
+            raise ExperimentError(
+                f"{file}:{row.line}: only one of object_type and action_type is given: expected both, or neither"
+            )
+        if row.object_type:
+            try:
+                cell = cell_of(row.object_type, row.action_type)
+            except PerturbationError as error:
+                raise ExperimentError(f"{file}:{row.line}: {error}") from None
+            condition = f"{name}/{cell}"
+            labels |= {"object": cell.object_type.value, "action": cell.action_type.value}
         score = row if row.s_k is not None else next(distances)
         if isinstance(score, DistanceError):  # PRIDE leaves the text out and counts it
             labels["scores"] = NONE
@@ -139,22 +124,6 @@ def variants_of(name: str, place: str, task: Task, rows: Sequence[GridRow]) -> t
     return tuple(variants)
 
 
-def _cell(name: str, place: str, row: GridRow) -> tuple[str, dict[str, Label]]:
-    """Return the condition and the labels of a row."""
-    labels: dict[str, Label] = {"axis": "words", "plausible": True}
-    if row.object_type and row.action_type:
-        try:
-            cell = cell_of(row.object_type, row.action_type)
-        except PerturbationError as error:
-            raise ExperimentError(f"{place}: {error}") from None
-        return f"{name}/{cell}", labels | {"object": str(cell.object_type), "action": str(cell.action_type)}
-    if row.object_type or row.action_type:
-        raise ExperimentError(
-            f"{place}: only one of object_type and action_type is given: expected both, or neither"
-        )
-    return f"{name}/{NO_CELL}", labels
-
-
 def para(per_cell: int | None = None, seed: int = 0, file: str = "") -> Experiment:
     """``per_cell`` paraphrases of each task in each cell, generated or selected from a table with ``seed``.
 
@@ -162,9 +131,8 @@ def para(per_cell: int | None = None, seed: int = 0, file: str = "") -> Experime
     ``task`` or ``original``, and ``paraphrase``.
     """
     if file:
-        return Wordings("para", file, lambda: read(Path(file)), per_cell, seed).experiment(
-            f"The paraphrases in {Path(file).name}, each with its PRIDE distance.", SEEDS
-        )
+        about = f"The paraphrases in {Path(file).name}, each with its PRIDE distance."
+        return paraphrase_experiment("para", about, file, read(Path(file)), per_cell, seed)
     return Experiment(
         name="para",
         about="Paraphrases along two axes, object and action: 43 cells, each with its PRIDE distance.",
@@ -177,7 +145,14 @@ def para(per_cell: int | None = None, seed: int = 0, file: str = "") -> Experime
 @lru_cache(maxsize=64)
 def _generate(task: Task, per_cell: int, seed: int) -> tuple[Variant, ...]:
     rows = [
-        GridRow(0, task.id, made.cell.object_type.value, made.cell.action_type.value, "", made.text)
-        for made in paraphrases(task, per_cell, seed)
+        GridRow(
+            0,
+            task.id,
+            paraphrase.cell.object_type.value,
+            paraphrase.cell.action_type.value,
+            "",
+            paraphrase.text,
+        )
+        for paraphrase in paraphrases(task, per_cell, seed)
     ]
     return variants_of("para", "", task, rows)

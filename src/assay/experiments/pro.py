@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from types import MappingProxyType
@@ -30,6 +30,7 @@ from assay.perturb.world.position import (
     WorkspaceAxis,
 )
 from assay.perturb.world.staging import Room
+from assay.sim.packs.registry import planning_pack
 from assay.support.streams import stream
 from assay.tasks import Task
 from assay.tasks.files import horizon
@@ -43,13 +44,13 @@ DIMENSIONS: dict[str, Perturbation] = {
     "environment": Room(),
 }
 """LIBERO-PRO's dimensions that can be combined."""
-DISSIMILARITY: dict[str, Perturbation] = {
-    "colour": Recolour(),
-    "pattern": Recolour(pattern=Pattern.STRIPES),
-    "size": Resize(LARGER),
-    "same": Replace(among=Among.SAME),
-    "category": Replace(among=Among.OTHER),
-    "shape": Replace(among=Among.SHAPE),
+DISSIMILARITY: dict[str, Callable[[], Perturbation]] = {
+    "colour": Recolour,
+    "pattern": lambda: Recolour(pattern=Pattern.STRIPES),
+    "size": lambda: Resize(LARGER),
+    "same": lambda: Replace(among=Among.SAME),
+    "category": lambda: Replace(among=Among.OTHER),
+    "shape": lambda: Replace(among=Among.SHAPE),
 }
 """Ladder of object dissimilarity, in order of decreasing similarity to the original object."""
 MILDER: dict[str, Label] = {"milder": True}
@@ -97,7 +98,7 @@ def _dimensions(task: Task) -> Iterator[LazyVariant]:
 
     def combine(chosen: tuple[str, ...]) -> Variant:
         labels: dict[str, Label] = {f"factor:{name}": name in chosen for name in DIMENSIONS}
-        alone = "position" in chosen and not has_partners(task)
+        alone = "position" in chosen and not has_partners(task, planning_pack())
         if "position" in chosen:
             labels["moved_to"] = "free place" if alone else "another's place"
         changes = DIMENSIONS | {"position": ExchangePlaces(free=alone)}
@@ -130,15 +131,22 @@ def _ladders(task: Task) -> Iterator[Variant | LazyVariant]:
     """Yield ladders and milder changes.
 
     Ladders: decreasing instruction content, decreasing object similarity, and a goal of twice the length.
-    Changes milder than LIBERO-PRO's: first object only, second-best position, most similar room, a known goal.
+    Changes milder than LIBERO-PRO's: one object changed, objects shifted instead of exchanged, the most similar room,
+    a known goal.
     """
-    for name, change, labels in LADDER:
-        yield Variant(f"pro/words={name}", (change,), {"axis": "words", **labels})
+    for rung, (name, rewording) in enumerate(LADDER.items(), start=1):
+        labels: dict[str, Label] = {"axis": "words", "plausible": rewording.plausible, "rung": rung}
+        yield Variant(f"pro/words={name}", (rewording,), labels)
+
+    def dissimilar(name: str, step: int) -> Variant | None:
+        change = DISSIMILARITY[name]()
+        if isinstance(change, Recolour) and not change.finishes(task):
+            return None  # a purple bowl is not "the black bowl"
+        return Variant(f"pro/object={name}", (change,), {**nature((change,)), "dissimilarity": step})
+
     if target(task) in movable(task):
-        for step, (name, change) in enumerate(DISSIMILARITY.items(), start=1):
-            if isinstance(change, Recolour) and not change.is_true(task):
-                continue  # a purple bowl is not "the black bowl"
-            yield Variant(f"pro/object={name}", (change,), {**nature((change,)), "dissimilarity": step})
+        for step, name in enumerate(DISSIMILARITY, start=1):
+            yield LazyVariant(f"pro/object={name}", partial(dissimilar, name, step))
 
     def compose() -> Variant | None:
         goals = compositions(task)
@@ -149,18 +157,20 @@ def _ladders(task: Task) -> Iterator[Variant | LazyVariant]:
         return Variant("pro/task=two", (change,), labels, steps=2 * horizon(task.id))
 
     yield LazyVariant("pro/task=two", compose)
-    pattern = Recolour(pattern=Pattern.CHECKER)
-    first = (
-        *((pattern,) if pattern.is_true(task) else ()),
-        *((Resize(LARGER),) if target(task) in movable(task) else ()),
-    )
-    if first:
-        yield Variant("pro/object=first", first, MILDER)
+
+    def change_first() -> Variant | None:
+        pattern = Recolour(pattern=Pattern.CHECKER)
+        changes: list[Perturbation] = [pattern] if pattern.finishes(task) else []
+        if target(task) in movable(task):
+            changes.append(Resize(LARGER))
+        return Variant("pro/object=first", tuple(changes), MILDER) if changes else None
+
+    yield LazyVariant("pro/object=first", change_first)
     yield Variant("pro/position=nudge", (Relocate(1.0),), MILDER)
     yield Variant("pro/environment=similar", (Room(ROOMS[task.scene.arena]),), MILDER)
 
     def request_known() -> Variant | None:
-        known = [other for other in alternatives(task) if other.known_from is not None]
-        return _request(task, "pro/task=known", known, MILDER)
+        goals = [other for other in alternatives(task) if other.known_from is not None]
+        return _request(task, "pro/task=known", goals, MILDER)
 
     yield LazyVariant("pro/task=known", request_known)

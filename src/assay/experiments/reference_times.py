@@ -20,7 +20,7 @@ from assay.tasks.files import display_name
 
 UNITS: Mapping[str, int] = {"steps": 1, "seconds": CONTROL_HZ}
 """Time column in the file -> control steps per unit."""
-FEWEST_NAMED = 3
+MAX_TASKS_NAMED = 3
 TIMES = (0.8, 1.5)
 """Minimum and maximum time limit, as multiples of the reference time."""
 
@@ -39,8 +39,8 @@ class ReferenceTimes:
     def of(self, task: str) -> float:
         """Return the time of a task in control steps. Raises ExperimentError if the file lacks the task."""
         if display_name(task) not in self.steps:
-            named_tasks = ", ".join(sorted(self.steps)[:FEWEST_NAMED])
-            more = ", ..." if len(self.steps) > FEWEST_NAMED else ""
+            named_tasks = ", ".join(sorted(self.steps)[:MAX_TASKS_NAMED])
+            more = ", ..." if len(self.steps) > MAX_TASKS_NAMED else ""
             raise ExperimentError(
                 f"{self.file} has no time for {display_name(task)}; it has: {named_tasks}{more}"
             )

@@ -55,11 +55,11 @@ def load_experiment(address: str) -> Experiment:
     query = "&".join(own)
     if isinstance(source, Experiment) and query:
         raise ExperimentError(f"'{address}': {name} has no parameters other than {CONDITIONS}")
-    made = call_with_fields(source, query, address, ExperimentError) if callable(source) else source
-    if not isinstance(made, Experiment):
-        verb = "made" if callable(source) else "is"
-        raise ExperimentError(f"'{address}' {verb} a {type(made).__name__}, not an Experiment")
-    experiment = replace(made, name=f"{name}?{query}" if query else name)
+    experiment = call_with_fields(source, query, address, ExperimentError) if callable(source) else source
+    if not isinstance(experiment, Experiment):
+        verb = "returned" if callable(source) else "is"
+        raise ExperimentError(f"'{address}' {verb} a {type(experiment).__name__}, not an Experiment")
+    experiment = replace(experiment, name=f"{name}?{query}" if query else name)
     return experiment.only(selections[0] if selections else None)
 
 

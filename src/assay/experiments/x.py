@@ -23,7 +23,7 @@ from assay.support.streams import stream
 from assay.tasks import Task
 from assay.tasks.labels import CONFOUNDING, UNSEEN
 
-CROWDED = 6
+CROWDED_OBJECTS = 6
 """Number of movable objects at or above which level 3 adds one object instead of two; LIBERO-X adds 1.3 on average."""
 
 
@@ -39,7 +39,7 @@ def x(time: float | Literal["unlimited"] = 1.1, times: str = "") -> Experiment:
         variants=_variants,
         seeds=tuple(range(10)),
         certified=True,
-        keep=_in_turn,
+        keep=_is_scheduled,
     )
     return with_reference_times(design, time, times)
 
@@ -47,8 +47,8 @@ def x(time: float | Literal["unlimited"] = 1.1, times: str = "") -> Experiment:
 def _variants(task: Task) -> Iterator[Variant]:
     first: tuple[Perturbation, ...] = (Jitter(0.03),)
     second = (*first, Relocate(0.5))
-    more = 1 if len(task.scene.objects) >= CROWDED else 2
-    # What a cabinet could change places with is rarely there: two other things do.
+    more = 1 if len(task.scene.objects) >= CROWDED_OBJECTS else 2
+    # A cabinet rarely has a partner to exchange with, so two other objects are exchanged.
     exchange = ExchangePlaces(free=None) if target(task) in movable(task) else Swap()
     third = (*second, Distractors(more), exchange)
     for level, perturbations in enumerate((first, second, third), start=1):
@@ -62,7 +62,7 @@ def _variants(task: Task) -> Iterator[Variant]:
         try:
             instruction = change.example(task)
         except PerturbationError as error:
-            # A cabinet is not replaced or doubled; the rest is counted.
+            # Level 4 does not apply to tasks that move no object; other tasks count as unavailable.
             if moves_objects and half not in lost:
                 lost.add(half)
                 cannot = (Unavailable(str(error)),)
@@ -70,9 +70,9 @@ def _variants(task: Task) -> Iterator[Variant]:
             continue
         fourth = (*third, change)
         yield Variant(f"x/level4/{half}", fourth, _labels(instruction, 4) | {"objects": half})
-        for style in LEVEL5:
-            labels = _labels(instruction, 5) | {"objects": half, "form": style.name}
-            yield Variant(f"x/level5/{half}/{style.name}", (*fourth, style.perturbation), labels)
+        for form, rewording in LEVEL5.items():
+            labels = _labels(instruction, 5) | {"objects": half, "form": form}
+            yield Variant(f"x/level5/{half}/{form}", (*fourth, rewording), labels)
 
 
 def _labels(task: Task, level: int) -> dict[str, Label]:
@@ -82,7 +82,7 @@ def _labels(task: Task, level: int) -> dict[str, Label]:
     return {"axis": axis, "plausible": True, "level": level, **labels}
 
 
-def _in_turn(spec: EpisodeSpec) -> bool:
+def _is_scheduled(spec: EpisodeSpec) -> bool:
     """Whether an episode's attribute is scheduled for its seed: each seed has one of three, with an offset per task."""
     for perturbation in spec.perturbations:
         if isinstance(perturbation, VariedTarget):

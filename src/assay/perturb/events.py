@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 DIRECTIONS = 16
 """Number of evenly spaced directions around the gripper to try."""
-ABOVE = 0.01
+RELEASE_HEIGHT_M = 0.01
 """Height above the surface at which an object is released, in metres."""
-FROM = 0.05
+SEARCH_HEIGHT_M = 0.05
 """Height above the gripper from which to search for the surface below, in metres."""
 
 
@@ -54,26 +54,32 @@ class Knock(MidEpisodeChange):
             return False
         model, data = simulation.model, simulation.data
         first = int(model.jnt_qposadr[held.joints[-1]])
-        then = env.state.vector[1 + first : 8 + first]
+        initial_pose = env.state.vector[1 + first : 8 + first]
         before = simulation.state().vector.copy()
-        hand = simulation.controller.seen_pose[0]
+        gripper = simulation.controller.last_pose[0]
         start = rng.uniform(0, 2 * np.pi)
-        rested = _ground(simulation, held, float(then[0]), float(then[1]), float(then[2]) + FROM)
+        initial_x, initial_y, initial_z = map(float, initial_pose[:3])
+        initial_ground = _surface_below(simulation, held, initial_x, initial_y, initial_z + SEARCH_HEIGHT_M)
         for number in range(DIRECTIONS):
             angle = start + 2 * np.pi * number / DIRECTIONS
-            x, y = hand[:2] + self.distance * np.array([np.cos(angle), np.sin(angle)])
-            below = _ground(simulation, held, float(x), float(y), float(hand[2]) + FROM)
-            if below is None or rested is None or abs(below - rested) > ABOVE:
-                continue  # off the table, or on something that stands there
+            x, y = gripper[:2] + self.distance * np.array([np.cos(angle), np.sin(angle)])
+            below = _surface_below(simulation, held, float(x), float(y), float(gripper[2]) + SEARCH_HEIGHT_M)
+            if below is None or initial_ground is None or abs(below - initial_ground) > RELEASE_HEIGHT_M:
+                continue  # off the table, or on top of another object
             vector = before.copy()
-            vector[1 + first : 8 + first] = (x, y, below + then[2] - rested + ABOVE, *then[3:])
+            vector[1 + first : 8 + first] = (
+                x,
+                y,
+                below + initial_z - initial_ground + RELEASE_HEIGHT_M,
+                *initial_pose[3:],
+            )
             dof = 1 + model.nq + int(model.jnt_dofadr[held.joints[-1]])
             vector[dof : dof + 6] = 0.0
             trial = mujoco.MjData(model)
             trial.qpos[:], trial.qvel[:] = vector[1 : 1 + model.nq], vector[1 + model.nq :]
             mujoco.mj_forward(model, trial)
-            mine = np.isin(trial.contact.geom[: trial.ncon], list(held.geoms))
-            if (mine[:, 0] == mine[:, 1]).all():  # it touches nothing
+            involved = np.isin(trial.contact.geom[: trial.ncon], list(held.geoms))
+            if (involved[:, 0] == involved[:, 1]).all():  # without contact
                 simulation.overwrite(vector)
                 mujoco.mj_forward(model, data)
                 env.become(env.task)
@@ -129,16 +135,18 @@ class Cancel(MidEpisodeChange):
 
     def happen(self, env: SceneEnv, rng: np.random.Generator) -> bool:
         """Replace the instruction, and check from then on whether the robot stops safely."""
-        if env.ending is None:  # otherwise it is said again
+        if env.ending is None:  # unless the request was already cancelled
             env.ending = SafeStop(env.simulation, env.task.goal)
         env.become(replace(env.task, goal=Goal(()), instruction=Instruction(self.text)))
         return True
 
 
-def _ground(simulation: Simulation, thing: EntityIndex, x: float, y: float, height: float) -> float | None:
+def _surface_below(
+    simulation: Simulation, entity: EntityIndex, x: float, y: float, height: float
+) -> float | None:
     """Return the height of the static surface below a point, in metres; None if nothing or another entity is there."""
     model, data = simulation.model, simulation.data
-    owned = {geom for entity in simulation.compiled.entities.values() for geom in entity.geoms}
+    owned = {geom for other in simulation.compiled.entities.values() for geom in other.geoms}
     robot, solid = Fingers(simulation).robot, model.geom_contype | model.geom_conaffinity
     point, down, geom = np.array([x, y, height]), np.array([0.0, 0.0, -1.0]), np.zeros(1, np.int32)
     groups = np.array([1, 0, 0, 0, 0, 0], np.uint8)
@@ -148,6 +156,6 @@ def _ground(simulation: Simulation, thing: EntityIndex, x: float, y: float, heig
         if hit < 0:
             return None
         point = point + distance * down
-        if hit not in thing.geoms and not robot[hit] and solid[hit]:
+        if hit not in entity.geoms and not robot[hit] and solid[hit]:
             return None if hit in owned else float(point[2])
         point = point - (0.0, 0.0, 1e-6)

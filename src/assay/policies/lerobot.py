@@ -40,22 +40,23 @@ class LerobotPolicy:
         """Number of waiting steps at the start of an episode."""
         if not (self._path / CONFIG).is_file():
             raise PolicyError(f"{path} is not a LeRobot policy: it has no {CONFIG}")
+        cameras = {feature: camera for camera in CAMERAS.values() for feature in FEATURE_NAMES[camera]}
         try:
             config = loads((self._path / CONFIG).read_text())
             inputs: dict[str, Any] = config["input_features"]
             self._images = {
-                name: (_camera(name), int(feature["shape"][-1]))
+                name: (cameras[name], int(feature["shape"][-1]))
                 for name, feature in inputs.items()
-                if feature["type"] == "VISUAL"
+                if name in cameras
             }
-            unknown = [name for name in inputs if name not in (*self._images, STATE)]
+            unknown = [name for name in inputs if name not in (*cameras, STATE)]
         except (JSONDecodeError, KeyError, TypeError, IndexError) as error:
             raise PolicyError(
                 f"{self._path / CONFIG} is not a valid policy configuration: {error!r:.80}"
             ) from None
         if unknown:
             raise PolicyError(
-                f"{path} expects {', '.join(unknown)}; only two images and {STATE} are supported"
+                f"{path} expects {', '.join(unknown)}; supported inputs: {', '.join((*cameras, STATE))}"
             )
         if find_spec("lerobot") is None:
             raise PolicyError("lerobot:PATH needs LeRobot. Install with: pip install 'lerobot>=0.6.1'")
@@ -79,9 +80,9 @@ class LerobotPolicy:
 
     def act(self, observation: Observation) -> np.ndarray:
         """Return the next action, or all actions of a chunk that need no new observation, shape (k, 7)."""
-        left = self.waiting - observation.step
-        if left > 0:
-            return np.tile(STILL, (left, 1))
+        remaining = self.waiting - observation.step
+        if remaining > 0:
+            return np.tile(STILL, (remaining, 1))
         return self._predict(observation, self._chunk_length())
 
     def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:
@@ -133,11 +134,3 @@ class LerobotPolicy:
             pretrained_path=str(self._path),
             preprocessor_overrides={"device_processor": {"device": str(config.device)}},
         )
-
-
-def _camera(name: str) -> str:
-    """Return the camera for an image feature. Raises PolicyError."""
-    names = {feature: camera for camera in CAMERAS.values() for feature in FEATURE_NAMES[camera]}
-    if name not in names:
-        raise PolicyError(f"unsupported image {name}; choose from {', '.join(names)}")
-    return names[name]

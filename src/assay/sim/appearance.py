@@ -127,15 +127,15 @@ def paint(model: mujoco.MjModel, document: Element) -> None:
         if match is None or texture.get("builtin") != "flat":
             continue
         first, second = (parse_numbers(str(texture.get(key))) for key in ("rgb1", "rgb2"))
-        share = _share(Pattern(match["pattern"]))[..., None]
-        image = np.rint(255 * (first + share * (second - first))).astype(np.uint8)
+        fraction = _second_colour_fraction(Pattern(match["pattern"]))[..., None]
+        image = np.rint(255 * (first + fraction * (second - first))).astype(np.uint8)
         index = model.texture(name).id
         start = int(model.tex_adr[index])
         model.tex_data[start : start + image.size] = image.ravel()
 
 
 @cache
-def _share(pattern: Pattern) -> np.ndarray:
+def _second_colour_fraction(pattern: Pattern) -> np.ndarray:
     """Return the fraction of the second colour in each pixel of a tile, (PIXELS, PIXELS); rows are v, columns u."""
     fine = 4  # antialiasing: 4 x 4 samples per pixel
     along = (np.arange(fine * PIXELS) + 0.5) / (fine * PIXELS)

@@ -135,7 +135,7 @@ def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
         entities=entities,
         regions=regions,
         layout=layout_of(scene),
-        home=tuple(usual + more for usual, more in zip(HOME, scene.staging.robot.joints, strict=True)),
+        home=tuple(angle + offset for angle, offset in zip(HOME, scene.staging.robot.joints, strict=True)),
         fixture_bodies=bodies,
         fixture_poses=np.hstack([model.body_pos[list(bodies)], model.body_quat[list(bodies)]]),
     )

@@ -122,14 +122,16 @@ def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
             dress(root, visible, entity.finish, f"{entity.name}_finish")
     for light in root.iter("light") if change != Lighting() else ():
         factor = np.array(change.colour) * change.intensity
-        for name, usual in (("diffuse", "0.7 0.7 0.7"), ("specular", "0.3 0.3 0.3"), ("ambient", "0 0 0")):
-            light.set(name, format_numbers(np.clip(parse_numbers(light.get(name, usual)) * factor, 0.0, 1.0)))
+        for name, default in (("diffuse", "0.7 0.7 0.7"), ("specular", "0.3 0.3 0.3"), ("ambient", "0 0 0")):
+            light.set(
+                name, format_numbers(np.clip(parse_numbers(light.get(name, default)) * factor, 0.0, 1.0))
+            )
         if change.tilt != (0.0, 0.0):  # about the origin
             about_x, about_y = change.tilt
             x = np.array([[1, 0, 0], [0, cos(about_x), -sin(about_x)], [0, sin(about_x), cos(about_x)]])
             y = np.array([[cos(about_y), 0, sin(about_y)], [0, 1, 0], [-sin(about_y), 0, cos(about_y)]])
-            for name, usual in (("dir", "0 0 -1"), ("pos", "0 0 0")):
-                light.set(name, format_numbers(y @ x @ parse_numbers(light.get(name, usual))))
+            for name, default in (("dir", "0 0 -1"), ("pos", "0 0 0")):
+                light.set(name, format_numbers(y @ x @ parse_numbers(light.get(name, default))))
         if change.shadows is not None:
             light.set("castshadow", "true" if change.shadows else "false")
     cameras = {str(camera.get("name")): camera for camera in root.iter("camera")}

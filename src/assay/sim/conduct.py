@@ -45,7 +45,7 @@ MIN_DISPLACEMENT_M = 0.005
 """Minimum displacement of a bystander that is recorded, in metres; settling objects move less."""
 MIN_TILT_DEG = 5.0
 """Minimum tilt of a bystander that is recorded, in degrees."""
-MIN_OPENED_SHARE = 0.05
+MIN_OPENED_FRACTION = 0.05
 """Minimum opening of a drawer or door that is recorded, as a fraction of its range."""
 MIN_FORCE_N = 0.5
 """Minimum force that is recorded, in newtons."""
@@ -82,11 +82,12 @@ class _AtomProgress:
     low: np.ndarray
     """Lower corner of the bounding box in the body's frame, in metres, (3,)."""
     high: np.ndarray
+    """Upper corner of the bounding box in the body's frame, in metres, (3,)."""
     stages: dict[str, int | None]
     """Control step at which each stage was reached; None if it has not been reached."""
-    place: Callable[[mujoco.MjData], np.ndarray] | None = None
+    destination: Callable[[mujoco.MjData], np.ndarray] | None = None
     """Function that returns the position of the destination, (3,), for objects to be placed."""
-    away: float = 0.0
+    initial_distance: float = 0.0
     """Initial horizontal distance to the destination, in metres."""
     lowest: float = np.inf
     """Lowest height of the object so far, in metres."""
@@ -142,9 +143,9 @@ class StageWatch:
                     progress.note("grasped", step)
                     if height > progress.lowest + LIFT_HEIGHT:
                         progress.note("lifted", step)
-                    if progress.place is not None:
-                        left = float(np.linalg.norm(position[:2] - progress.place(data)[:2]))
-                        if left < (1 - CARRIED_FRACTION) * progress.away:
+                    if progress.destination is not None:
+                        left = float(np.linalg.norm(position[:2] - progress.destination(data)[:2]))
+                        if left < (1 - CARRIED_FRACTION) * progress.initial_distance:
                             progress.note("carried", step)
             if true[number]:
                 progress.note("placed", step)
@@ -158,7 +159,10 @@ class StageWatch:
         for number, watched in list(self._watched.items()):
             if watched.atom in earlier:
                 watched.stages = earlier[watched.atom].stages
-                watched.lowest, watched.away = earlier[watched.atom].lowest, earlier[watched.atom].away
+                watched.lowest, watched.initial_distance = (
+                    earlier[watched.atom].lowest,
+                    earlier[watched.atom].initial_distance,
+                )
             elif watched.atom in before._initially_true:
                 del self._watched[number]
         self._initially_true = before._initially_true
@@ -194,12 +198,14 @@ class StageWatch:
             stages = LIFTING
         progress = self._measure(atom, owner.body, np.array(sorted(owner.geoms)), stages, data)
         if stages is PLACING:
-            progress.place = (
+            progress.destination = (
                 (lambda data: data.xpos[destination.body])
                 if isinstance(destination, EntityIndex)
                 else (lambda data: data.site_xpos[destination.site])
             )
-            progress.away = float(np.linalg.norm(data.xpos[owner.body][:2] - progress.place(data)[:2]))
+            progress.initial_distance = float(
+                np.linalg.norm(data.xpos[owner.body][:2] - progress.destination(data)[:2])
+            )
         return progress
 
     def _measure(
@@ -312,7 +318,7 @@ class EffectWatch:
                 part.name: round(opened, 3)
                 for part in self._parts.values()
                 if part.closed
-                and (opened := (float(data.qpos[part.place]) - part.start) / part.way) > MIN_OPENED_SHARE
+                and (opened := (float(data.qpos[part.place]) - part.start) / part.way) > MIN_OPENED_FRACTION
             },
             forces=_above(self._names, self._forces, MIN_FORCE_N, 1),
             arm={self._names[owner]: steps for owner, steps in sorted(self._arm.items())},

@@ -97,19 +97,19 @@ def arm_torque(  # type: ignore[no-untyped-def]
             factor[i, j] = mass[i, j]
     _factor(factor, ARM)
 
-    wish = np.zeros(6)
-    moved = np.zeros(6)  # end-effector acceleration that the null-space term would cause
+    wrench = np.zeros(6)  # an acceleration until it is multiplied by the operational-space inertia
+    drift = np.zeros(6)  # end-effector acceleration that the null-space term would cause
     for i in range(6):
         for k in range(ARM):
-            wish[i] -= KD * jacobian[i, k] * v[k]
-            moved[i] += jacobian[i, k] * null[k]
+            wrench[i] -= KD * jacobian[i, k] * v[k]
+            drift[i] += jacobian[i, k] * null[k]
     for i in range(3):
         a, b = (i + 1) % 3, (i + 2) % 3
         turn = 0.0
         for k in range(3):
             turn += rotation[3 * a + k] * goal_rotation[b, k] - rotation[3 * b + k] * goal_rotation[a, k]
-        wish[i] += KP * (goal_position[i] - position[i])
-        wish[3 + i] += KP * 0.5 * turn
+        wrench[i] += KP * (goal_position[i] - position[i])
+        wrench[3 + i] += KP * 0.5 * turn
 
     column = np.empty(ARM)
     flexibility = np.empty((6, 6))  # J M^-1 J^T
@@ -126,14 +126,14 @@ def arm_torque(  # type: ignore[no-untyped-def]
     _factor(linear, 3)
     _factor(angular, 3)
     _factor(flexibility, 6)
-    _solve(linear, 3, wish[:3])
-    _solve(angular, 3, wish[3:])
-    _solve(flexibility, 6, moved)
+    _solve(linear, 3, wrench[:3])
+    _solve(angular, 3, wrench[3:])
+    _solve(flexibility, 6, drift)
 
     for i in range(ARM):
         value = bias[i]
         for k in range(6):
-            value += jacobian[k, i] * (wish[k] - moved[k])
+            value += jacobian[k, i] * (wrench[k] - drift[k])
         for k in range(ARM):
             value += mass[i, k] * null[k]
         torque[i] = min(max(value, low[i]), high[i])
@@ -213,17 +213,17 @@ class Controller:
 
     def hold(self) -> None:
         """Set the goal to the current pose."""
-        self.look()
+        self.update()
         self._goal_position = self._arm.position.copy()
         self._goal_rotation = self._arm.rotation.reshape(3, 3).copy()
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Update the inputs from the current data, whose kinematics must be up to date."""
         mujoco.mj_jacSite(self._model, self._data, self._linear, self._angular, self._site)
         self._arm = self._live
 
-    def remember(self) -> None:
-        """Freeze the inputs at their last update until the next `look`, regardless of changes to the data."""
+    def freeze(self) -> None:
+        """Freeze the inputs at their last update until the next `update`, regardless of changes to the data."""
         if self._arm is self._live:
             fields = _ArmState.__dataclass_fields__
             self._arm = _ArmState(**{name: getattr(self._live, name).copy() for name in fields})
@@ -240,14 +240,14 @@ class Controller:
 
     def resume(self, drive: Drive) -> None:
         """Restore a state. The data must already hold the matching simulation state, with up-to-date kinematics."""
-        self.look()
+        self.update()
         self._goal_position, self._goal_rotation = drive.goal_position.copy(), drive.goal_rotation.copy()
         self.grip = drive.grip
         self._ctrl[:] = drive.actuators
         self._data.qacc_warmstart[:] = drive.warm_start
 
     @property
-    def seen_pose(self) -> tuple[np.ndarray, np.ndarray]:
+    def last_pose(self) -> tuple[np.ndarray, np.ndarray]:
         """Position (3,), in metres, and orientation (3, 3) of the grip site at the last update."""
         return self._arm.position.copy(), self._arm.rotation.reshape(3, 3).copy()
 

@@ -46,7 +46,7 @@ def footprint(category: str, *, fixture: bool = False, swept: bool = False) -> F
 
 @lru_cache(maxsize=512)
 def _footprint(pack: AssetPack, category: str, fixture: bool, swept: bool) -> Footprint:
-    model, data = resting_model(pack, Entity("thing", category), fixture=fixture)
+    model, data = resting_model(pack, Entity("entity", category), fixture=fixture)
     colliding = [geom for geom in range(model.ngeom) if model.geom_group[geom] == 0]
     boxes = []
     for end in model.jnt_range.T if swept and model.njnt else [data.qpos]:

@@ -42,8 +42,8 @@ class Observation:
     """The poses from which images are rendered."""
     _renderer: Renderer = field(repr=False)
     _images: dict[tuple[ImageKind, str, int, int], np.ndarray] = field(default_factory=dict, repr=False)
-    _look: Callable[[ImageKind, str, int, int], np.ndarray] | None = field(default=None, repr=False)
-    """Function that is called instead of the renderer."""
+    _through_lens: Callable[[ImageKind, str, int, int], np.ndarray] | None = field(default=None, repr=False)
+    """Function that returns images in place of the renderer, if a lens has been applied."""
 
     def image(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> np.ndarray:
         """Return a colour image: uint8, (height, width, 3), top row first."""
@@ -64,9 +64,11 @@ class Observation:
         key = (kind, camera, height, height if width is None else width)
         if key not in self._images:
             render = getattr(self._renderer, kind)
-            self._images[key] = render(self.moment, *key[1:]) if self._look is None else self._look(*key)
+            self._images[key] = (
+                render(self.moment, *key[1:]) if self._through_lens is None else self._through_lens(*key)
+            )
         return self._images[key].copy()
 
     def through(self, lens: Lens) -> Observation:
         """Return the same observation, with images passed through a lens on first access."""
-        return replace(self, _look=partial(lens, self), _images={})
+        return replace(self, _through_lens=partial(lens, self), _images={})

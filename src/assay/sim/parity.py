@@ -39,79 +39,42 @@ Progress = Callable[[int, int, str], None]
 """Progress callback, called with the number of finished files, the total number of files and the next file's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrajectoryParity:
-    """Differences between replayed and recorded rollouts; errors are maxima over a rollout's steps."""
-
-    count: int
-    median_qpos_error: float | None
-    max_qpos_error: float | None
-    share_within: float | None
-    share_within_early: float | None
-    max_observed_error: float | None = None
-    """Largest difference in proprioception among rollouts within the tolerance."""
-
-
-@dataclass(frozen=True, slots=True)
-class PredicateParity:
-    """Agreement of the atoms' truth values with the recorded ones."""
-
-    count: int
-    atoms: int
-    """Number of truth values compared."""
-    disagreements: int
-
-
-@dataclass(frozen=True, slots=True)
-class ImageParity:
-    """Differences between rendered and recorded images, on a scale of 0 to 255."""
-
-    count: int
-    """Number of images compared."""
-    mean_abs_diff: float | None
-    max_abs_diff: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class ModelParity:
-    """Number of compiled models that differ from LIBERO's in any number or name."""
-
-    count: int
-    mismatches: int
+WITHIN = f"share_within_{TOLERANCE:.0e}".replace("e-0", "e-")
+"""JSON key of the fraction of rollouts within the tolerance, which the key contains."""
+WITHIN_EARLY = f"{WITHIN}_at_{EARLY_STEPS}"
+"""JSON key of the same fraction for the first `EARLY_STEPS` steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """Results of all four comparisons."""
+    """Results of all four comparisons, by JSON key; values are None if nothing was compared."""
 
-    trajectories: TrajectoryParity
-    predicates: PredicateParity
-    images: ImageParity
-    models: ModelParity
+    trajectories: dict[str, Any]
+    """Number of replayed rollouts; median and maximum of their joint errors in metres or radians, each the maximum over
+    a rollout's steps; fractions within the tolerance; largest difference in proprioception among rollouts within it.
+    """
+    predicates: dict[str, int]
+    """Numbers of recordings, of truth values compared (``atoms``), and of those that differ."""
+    images: dict[str, Any]
+    """Number of images; mean and maximum pixel difference on a scale of 0 to 255."""
+    models: dict[str, int]
+    """Number of compiled models, and of those that differ from LIBERO's in any number or name."""
     details: tuple[str, ...] = ()
     """Descriptions of the differences, one line each."""
 
     @property
     def sound(self) -> bool:
         """Whether all differences are within their limits."""
-        median, image = self.trajectories.median_qpos_error, self.images.mean_abs_diff
         return (
-            (median is None or median <= MAX_MEDIAN_ERROR)
-            and (image is None or image <= MAX_IMAGE_ERROR)
-            and self.predicates.disagreements == 0
-            and self.models.mismatches == 0
+            (self.trajectories["median_qpos_error"] or 0.0) <= MAX_MEDIAN_ERROR
+            and (self.images["mean_abs_diff"] or 0.0) <= MAX_IMAGE_ERROR
+            and self.predicates["disagreements"] == 0
+            and self.models["mismatches"] == 0
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Convert to the JSON object that ``assay parity --json`` prints; some keys contain the tolerance."""
-        plain = {"sound": self.sound, **asdict(self), "details": list(self.details)}
-        key = f"share_within_{TOLERANCE:.0e}".replace("e-0", "e-")
-        moves = plain["trajectories"]
-        moves[key], moves[f"{key}_at_{EARLY_STEPS}"] = (
-            moves.pop("share_within"),
-            moves.pop("share_within_early"),
-        )
-        return plain
+        """Convert to the JSON object that ``assay parity --json`` prints."""
+        return {"sound": self.sound, **asdict(self), "details": list(self.details)}
 
 
 Simulate = Callable[[str], Simulation]
@@ -161,35 +124,37 @@ def measure(folder: Path, pack: LiberoPack, progress: Progress = lambda done, to
     ]
     worst = np.array([error.max() for error in errors])
     early = np.array([error[:EARLY_STEPS].max() for error in errors])
+    observed = [most for error, most in replayed if most is not None and error.max() <= TOLERANCE]
     return Parity(
-        TrajectoryParity(
-            count=len(errors),
-            median_qpos_error=float(np.median(worst)) if errors else None,
-            max_qpos_error=float(worst.max()) if errors else None,
-            share_within=float((worst <= TOLERANCE).mean()) if errors else None,
-            share_within_early=float((early <= TOLERANCE).mean()) if errors else None,
-            max_observed_error=max(
-                (seen for error, seen in replayed if seen is not None and error.max() <= TOLERANCE),
-                default=None,
-            ),
-        ),
-        PredicateParity(len(truths), sum(n for n, _ in truths), sum(wrong for _, wrong in truths)),
-        ImageParity(
-            count=len(image_errors),
-            mean_abs_diff=float(np.mean([mean for mean, _ in image_errors])) if image_errors else None,
-            max_abs_diff=float(np.max([most for _, most in image_errors])) if image_errors else None,
-        ),
-        ModelParity(len(models), len(wrong)),
-        (*details, *wrong),
+        trajectories={
+            "count": len(errors),
+            "median_qpos_error": float(np.median(worst)) if errors else None,
+            "max_qpos_error": float(worst.max()) if errors else None,
+            WITHIN: float((worst <= TOLERANCE).mean()) if errors else None,
+            WITHIN_EARLY: float((early <= TOLERANCE).mean()) if errors else None,
+            "max_observed_error": max(observed, default=None),
+        },
+        predicates={
+            "count": len(truths),
+            "atoms": sum(count for count, _ in truths),
+            "disagreements": sum(differing for _, differing in truths),
+        },
+        images={
+            "count": len(image_errors),
+            "mean_abs_diff": float(np.mean([mean for mean, _ in image_errors])) if image_errors else None,
+            "max_abs_diff": float(np.max([most for _, most in image_errors])) if image_errors else None,
+        },
+        models={"count": len(models), "mismatches": len(wrong)},
+        details=(*details, *wrong),
     )
 
 
 _OBSERVED: dict[str, Callable[[Observation], np.ndarray]] = {
-    "eef_pos": lambda seen: seen.eef_position,
-    "gripper_qpos": lambda seen: seen.gripper,
-    "gripper_qvel": lambda seen: seen.gripper_velocities,
-    "joint_pos": lambda seen: seen.joints,
-    "joint_vel": lambda seen: seen.joint_velocities,
+    "eef_pos": lambda observation: observation.eef_position,
+    "gripper_qpos": lambda observation: observation.gripper,
+    "gripper_qvel": lambda observation: observation.gripper_velocities,
+    "joint_pos": lambda observation: observation.joints,
+    "joint_vel": lambda observation: observation.joint_velocities,
 }
 """Optional arrays in a recording, (steps, n): LIBERO's observations after each step, with Assay's matching fields."""
 
@@ -209,12 +174,13 @@ def _trajectory_errors(file: Path, simulate: Simulate) -> tuple[np.ndarray, floa
     errors, observed = [], [0.0]
     for step, (action, state) in enumerate(zip(actions, states[1:], strict=True)):
         try:
-            seen = simulation.step(action)
+            observation = simulation.step(action)
         except ActionError as error:
             raise StateError(f"{file}: {error}") from None
         errors.append(np.abs(simulation.data.qpos - state[1 : 1 + simulation.model.nq]).max())
         observed += [
-            float(np.abs(_OBSERVED[key](seen) - values[step]).max()) for key, values in recorded.items()
+            float(np.abs(_OBSERVED[key](observation) - values[step]).max())
+            for key, values in recorded.items()
         ]
     return np.array(errors), max(observed) if recorded else None
 

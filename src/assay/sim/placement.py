@@ -60,9 +60,9 @@ _SOLID = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)
 _SOLID_OR_DRAWN = np.array([1, 1, 0, 0, 0, 0], dtype=np.uint8)
 ATTEMPTS = 40
 """Maximum number of attempts at a layout; after each one, an entity that made the layout invalid is resampled."""
-LAST_GIVES_WAY = 20
-"""Number of initial attempts after which the last responsible entity is resampled; later, it is the one resampled
-least often.
+LAST_ENTITY_ATTEMPTS = 20
+"""Number of attempts, at first, that resample the last of the responsible entities; later ones resample the entity
+that has been resampled least often.
 """
 OBJECT_ATTEMPTS = 100
 """Maximum number of poses sampled for one object to find one without collisions."""
@@ -297,7 +297,9 @@ def sample(
                 # Objects are placed in order, so the last one in a conflict is the one that found its place taken.
                 # Resampling it keeps the others where an undisturbed scene has them; if that fails, share the changes.
                 resampled[
-                    blamed[0] if attempt < LAST_GIVES_WAY else min(blamed, key=lambda name: resampled[name])
+                    blamed[0]
+                    if attempt < LAST_ENTITY_ATTEMPTS
+                    else min(blamed, key=lambda name: resampled[name])
                 ] += 1
     finally:
         for values, before in zip(changed, saved, strict=True):
@@ -355,9 +357,9 @@ class _LayoutSampler:
             if not placed:
                 raise PlacementError(f"'{waiting[0]}': its support has not been placed")
             waiting = [atom for atom in waiting if atom not in placed]
-        homeless = [obj.name for obj in self._scene.objects if obj.name not in self._scratch.poses]
-        if homeless:
-            raise PlacementError(f"no initial relation places {', '.join(homeless)}")
+        unplaced = [obj.name for obj in self._scene.objects if obj.name not in self._scratch.poses]
+        if unplaced:
+            raise PlacementError(f"no initial relation places {', '.join(unplaced)}")
         return self._scratch.settle()
 
     def workspace_region(self, atom: Atom) -> Region | None:

@@ -275,7 +275,7 @@ def _lab(rgb: np.ndarray) -> np.ndarray:
     """Convert sRGB colours, 0 to 1, (..., 3), to CIELAB, in which distances approximate perceived differences."""
     rgb = np.clip(rgb, 0.0, 1.0)
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    share = linear @ _TO_XYZ.T / _WHITE
-    root = np.where(share > 0.008856, np.cbrt(share), 7.787 * share + 16 / 116)
+    ratio = linear @ _TO_XYZ.T / _WHITE
+    root = np.where(ratio > 0.008856, np.cbrt(ratio), 7.787 * ratio + 16 / 116)
     x, y, z = np.moveaxis(root, -1, 0)
     return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=-1)

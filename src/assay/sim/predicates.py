@@ -34,7 +34,9 @@ REST_HEIGHT = 0.04
 UPRIGHT_COSINE = 0.8
 """Minimum cosine of the angle between an upright object's up axis and the surface normal (about 37 degrees)."""
 SIDE_COSINE = 0.3
-"""Maximum cosine of that angle for an object that lies on its side (about 17 degrees from perpendicular)."""
+"""Maximum absolute cosine of the angle between the up axis of an object on its side and the surface normal (about 17
+degrees from perpendicular).
+"""
 
 
 class Predicates:

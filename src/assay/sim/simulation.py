@@ -75,7 +75,7 @@ class Simulation:
             mujoco.mj_comPos(model, data)
             mujoco.mj_crb(model, data)
             self.controller.reset()
-            self.controller.remember()
+            self.controller.freeze()
             self._stale = True
         mujoco.mj_resetData(model, data)
         data.time = state.vector[0]
@@ -99,7 +99,7 @@ class Simulation:
     def overwrite(self, vector: np.ndarray) -> None:
         """Set time, joint positions and joint velocities, (1 + nq + nv,); the controller keeps its inputs and goal."""
         self._require_start()
-        self.controller.remember()
+        self.controller.freeze()
         state = validate_state(self.compiled, InitialState(vector, live_fixtures(self.model, self.compiled)))
         nq = self.model.nq
         self.data.time = state.vector[0]
@@ -148,17 +148,17 @@ class Simulation:
                 if not self._stale:
                     mujoco.mj_fwdConstraint(model, data)
             if not self._stale:
-                controller.look()
+                controller.update()
             self._stale = False
             if substep == 0:
                 controller.aim(values, absolute=absolute)
             controller.command(gripper)
             if substep == observe_at:
-                seen = data.qpos.copy()
+                observed_qpos = data.qpos.copy()
             mujoco.mj_step2(model, data)
             if substep == observe_at:
                 self.steps += 1
-                observation = self._observe(seen)
+                observation = self._observe(observed_qpos)
         # MuJoCo silently resets a diverging simulation to zero.
         for kinds, problem in (
             (DIVERGED, "the simulation became unstable"),
@@ -198,8 +198,8 @@ class Simulation:
         """Release the renderer's GL resources."""
         self.renderer.close()
 
-    def _observe(self, seen: np.ndarray) -> Observation:
-        """Observe with the joint positions ``seen`` (nq,) in the images; the kinematics must match them."""
+    def _observe(self, qpos: np.ndarray) -> Observation:
+        """Observe with the joint positions ``qpos`` (nq,) in the images; the kinematics must match them."""
         data = self.data
         return Observation(
             step=self.steps,
@@ -209,7 +209,7 @@ class Simulation:
             eef_quaternion=data.xquat[self._wrist].copy(),
             gripper=data.qpos[ARM : ARM + 2].copy(),
             gripper_velocities=data.qvel[ARM : ARM + 2].copy(),
-            moment=Snapshot(seen, live_fixtures(self.model, self.compiled)),
+            moment=Snapshot(qpos, live_fixtures(self.model, self.compiled)),
             _renderer=self.renderer,
         )
 

@@ -31,13 +31,13 @@ SIDES = 20
 _RADIAL = 0.92
 """Minimum cosine of the angle between normal and radius for a face of a round surface."""
 _STEEP = 0.5
-"""Minimum component across the axis of a face's normal on the side of a round surface; end faces have less."""
+"""Minimum component, perpendicular to the axis, of the normal of a face on the side of a round surface."""
 _SOLIDS = frozenset({"box", "cylinder", "capsule", "sphere", "ellipsoid"})
 _OTHER_ROTATIONS = frozenset({"euler", "axisangle", "xyaxes", "zaxis"})
 _ROUND = 0.6
-"""Minimum fraction of a geom's sides that face away from its axis for it to count as round."""
+"""Minimum fraction of a geom's side faces that are radial for it to count as round, by area."""
 _CLEARLY_ROUND = 0.9
-"""Fraction of such sides at which no other axis is tried."""
+"""Fraction of radial faces above which a geom counts as round without trying other axes."""
 
 
 class _Surface(NamedTuple):
@@ -255,12 +255,12 @@ def _axis(surface: _Surface) -> _Axis | None:
             radial = np.abs(np.einsum("ij,ij->i", out, away)) / reach > _RADIAL
             weights = areas[side] * np.where(radial, 1.0, 0.05)
         else:
-            share = float(areas[side][radial].sum() / areas[side].sum())
+            fraction = float(areas[side][radial].sum() / areas[side].sum())
             sectors = np.floor(np.arctan2(out[radial, 1], out[radial, 0]) / (np.pi / 4)).astype(int) % 8
-            if share > best[0] and len(np.unique(sectors)) == 8:  # the surface goes all the way round
+            if fraction > best[0] and len(np.unique(sectors)) == 8:  # the surface goes all the way round
                 radius = float(reach[radial].max())
-                best = share, _Axis(along, (across[0], across[1]), centre, radius)
-                if share > _CLEARLY_ROUND:
+                best = fraction, _Axis(along, (across[0], across[1]), centre, radius)
+                if fraction > _CLEARLY_ROUND:
                     break
     return best[1]
 

@@ -168,7 +168,7 @@ def simulate_aftermath(
     while step < AFTERMATH_STEPS and not rest:
         for _ in range(SUBSTEPS):
             mujoco.mj_step1(model, data)
-            controller.look()
+            controller.update()
             controller.command(-1.0)
             mujoco.mj_step2(model, data)
         step += 1

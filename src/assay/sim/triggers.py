@@ -182,8 +182,8 @@ class SafeStop:
         new = SafeStop(simulation, Goal(()))
         held = {entity.name for entity, held in zip(self._objects, self._held, strict=True) if held}
         new._held |= np.array([entity.name in held for entity in new._objects], dtype=bool)
-        there = {*simulation.compiled.entities, *simulation.compiled.regions}
-        new._unwanted = [atom for atom in self._unwanted if there.issuperset(atom.arguments)]
+        names = {*simulation.compiled.entities, *simulation.compiled.regions}
+        new._unwanted = [atom for atom in self._unwanted if names.issuperset(atom.arguments)]
         new.carried_on = self.carried_on
         return new
 

@@ -45,7 +45,7 @@ MAIN = CAMERAS[0]
 """The camera that shows the entire workspace."""
 IMAGE_PIXELS = 256
 """Height and width, in pixels, of the image in which visible pixels are counted."""
-MIN_SHARE = 0.25
+MIN_FRACTION = 0.25
 """Minimum fraction of an object's pixels that must be unoccluded in one camera's image for it to be visible."""
 PIXELS = 20
 """Minimum number of pixels of a visible object in one camera's image."""
@@ -94,7 +94,7 @@ class Viewpoint:
     """Position of the camera, (3,), in metres."""
     axes: np.ndarray
     """Right, up and backward directions, as columns, (3, 3)."""
-    widest: float
+    tan_half_fov: float
     """Tangent of half the field of view."""
 
 
@@ -104,12 +104,12 @@ class Visibility:
 
     pixels: float
     """Number of visible pixels in an image of 256 x 256."""
-    share: float
+    fraction: float
     """Visible fraction of the pixels that the object would cover without occlusion or image borders, 0 to 1."""
 
-    def is_visible(self, share: float = MIN_SHARE, pixels: float = PIXELS) -> bool:
+    def is_visible(self, fraction: float = MIN_FRACTION, pixels: float = PIXELS) -> bool:
         """Return whether the object counts as visible."""
-        return self.share >= share and self.pixels >= pixels
+        return self.fraction >= fraction and self.pixels >= pixels
 
 
 def measure_visibility(
@@ -127,9 +127,9 @@ def measure_visibility(
     for eye in eyes:
         # Position and axes of the camera in the frame of each box.
         start = np.einsum("nji,nj->ni", axes, eye.position - centre)
-        looks = np.einsum("nji,jk->nik", axes, eye.axes)
+        directions = np.einsum("nji,jk->nik", axes, eye.axes)
         seen, alone = _cast_rays(
-            start, looks, half, _windows(eye, centre, axes, half), owner, len(every), eye.widest
+            start, directions, half, _windows(eye, centre, axes, half), owner, len(every), eye.tan_half_fov
         )
         for number, name in enumerate(objects):
             whole = max(int(alone[number]), 1)
@@ -142,7 +142,7 @@ def _windows(eye: Viewpoint, centre: np.ndarray, axes: np.ndarray, half: np.ndar
     corners = centre[:, None] + np.einsum("nij,cj,nj->nci", axes, _CORNERS, half) - eye.position
     right, up, back = np.moveaxis(corners @ eye.axes, -1, 0)
     before = -back > 1e-3
-    far = np.where(before, -back, 1.0) * 2.0 * eye.widest / _INSIDE
+    far = np.where(before, -back, 1.0) * 2.0 * eye.tan_half_fov / _INSIDE
     middle = (_RAYS - 1) / 2.0
     ends = []
     for along in (right, up):
@@ -158,12 +158,12 @@ def _windows(eye: Viewpoint, centre: np.ndarray, axes: np.ndarray, half: np.ndar
 @machine_code
 def _cast_rays(
     start: np.ndarray,
-    looks: np.ndarray,
+    directions: np.ndarray,
     half: np.ndarray,
     windows: np.ndarray,
     owner: np.ndarray,
     owners: int,
-    widest: float,
+    tan_half_fov: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return how many rays hit each owner first, and how many would without the other owners, each (owners,).
 
@@ -173,14 +173,16 @@ def _cast_rays(
     first = np.full((_RAYS, _RAYS), -1)
     met = np.full((_RAYS, _RAYS), -1)
     seen, alone = np.zeros(owners, dtype=np.int64), np.zeros(owners, dtype=np.int64)
-    scale, middle = 2.0 * widest / _INSIDE, (_RAYS - 1) / 2.0
+    scale, middle = 2.0 * tan_half_fov / _INSIDE, (_RAYS - 1) / 2.0
     for box in range(len(half)):
         for row in range(windows[box, 2], windows[box, 3] + 1):
             for column in range(windows[box, 0], windows[box, 1] + 1):
                 x, y = (column - middle) * scale, (row - middle) * scale
                 enter, leave = 0.0, np.inf
                 for axis in range(3):
-                    way = x * looks[box, axis, 0] + y * looks[box, axis, 1] - looks[box, axis, 2]
+                    way = (
+                        x * directions[box, axis, 0] + y * directions[box, axis, 1] - directions[box, axis, 2]
+                    )
                     if abs(way) < 1e-9:
                         way = 1e-9
                     one = (-half[box, axis] - start[box, axis]) / way
@@ -218,8 +220,8 @@ def robot_boxes(model: mujoco.MjModel, data: mujoco.MjData) -> Boxes:
 def eye_of(model: mujoco.MjModel, data: mujoco.MjData, camera: str) -> Viewpoint:
     """Return the current viewpoint of one of a model's cameras."""
     index = model.camera(camera).id
-    widest = float(np.tan(np.radians(model.cam_fovy[index]) / 2))
-    return Viewpoint(data.cam_xpos[index].copy(), data.cam_xmat[index].reshape(3, 3).copy(), widest)
+    tan_half_fov = float(np.tan(np.radians(model.cam_fovy[index]) / 2))
+    return Viewpoint(data.cam_xpos[index].copy(), data.cam_xmat[index].reshape(3, 3).copy(), tan_half_fov)
 
 
 def seen_now(simulation: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[str, list[Visibility]]:
@@ -257,7 +259,7 @@ def newly_hidden(before: Scene, after: Scene) -> list[str]:
 
 def _clearness(views: Iterable[Visibility]) -> float:
     """Return the visibility to the best camera; at least 1 if an object is visible with the planning margin."""
-    return max(min(view.share / MIN_SHARE, view.pixels / PIXELS) for view in views) / MARGIN
+    return max(min(view.fraction / MIN_FRACTION, view.pixels / PIXELS) for view in views) / MARGIN
 
 
 @lru_cache(maxsize=256)
@@ -345,7 +347,7 @@ def _shape(
 
     ``opened`` names the regions that are initially open; an empty name stands for the entity itself.
     """
-    model, data = resting_model(pack, Entity("thing", category), fixture=fixture)
+    model, data = resting_model(pack, Entity("entity", category), fixture=fixture)
     mechanism = OPENING.get(category)
     for joint in range(model.njnt if mechanism is not None and opened else 0):
         names = {

@@ -43,7 +43,7 @@ MAX_SIMULATIONS = 2
 VIDEO_PIXELS = 256
 """Height and width of each camera's image in a video, in pixels."""
 MOVED = 0.002
-"""Minimum distance between an object's positions in the two layouts for it to count as moved, in metres."""
+"""Minimum distance between an object's positions before and after a change for it to count as moved, in metres."""
 DROP_HEIGHT = 0.02
 """Height above its position from which a new object is dropped, in metres."""
 MAX_OVERLAP = 0.001
@@ -276,7 +276,7 @@ class Replacement:
         if before.layout != after.layout or before.home != after.home:
             raise PerturbationError("neither the room nor the robot's pose can change during an episode")
         self._old, self.simulation = old, new
-        usual, changed = old.sample(seed), new.sample(seed)
+        original, changed = old.sample(seed), new.sample(seed)
         self._vector, self._fixtures = changed.vector.copy(), changed.fixtures.copy()
         self._fingers = Fingers(new)
         self._fingers_before = Fingers(old)
@@ -286,17 +286,20 @@ class Replacement:
         self._resized: list[tuple[EntityIndex, float]] = []
         """Resized objects, each with its change in height, in metres."""
         for entity in after.entities.values():
-            twin = before.entities.get(entity.name)
-            if twin is None:
+            previous = before.entities.get(entity.name)
+            if previous is None:
                 added.append(entity)
-            elif entity.movable and twin.movable:
-                here, there = _position(old, twin, usual.vector), _position(new, entity, changed.vector)
+            elif entity.movable and previous.movable:
+                here, there = (
+                    _position(old, previous, original.vector),
+                    _position(new, entity, changed.vector),
+                )
                 was, now = kinds_before[entity.name], kinds[entity.name]
                 if now != was and now[0] == was[0]:  # resized
                     self._resized.append((entity, float(there[2] - here[2])))
                 elif np.linalg.norm(there - here) > MOVED:
                     moved.append(entity)
-                    start = _position(old, twin, initial.vector)
+                    start = _position(old, previous, initial.vector)
                     self._vector[_place(new, entity)] = there + start - here
         for entity in added:
             if entity.movable:
@@ -307,7 +310,7 @@ class Replacement:
             (place, fixtures[fixture.name])
             for place, fixture in enumerate(after.scene.fixtures)
             if fixture.name in fixtures
-            and np.linalg.norm(changed.fixtures[place, :3] - usual.fixtures[fixtures[fixture.name], :3])
+            and np.linalg.norm(changed.fixtures[place, :3] - original.fixtures[fixtures[fixture.name], :3])
             <= MOVED
         ]
         shifted = [
@@ -334,9 +337,12 @@ class Replacement:
         warm = np.zeros(new.model.nv)
         placed = {joint for entity in self._new_places for joint in entity.joints}
         for joint in set(range(new.model.njnt)) - placed:
-            twin = mujoco.mj_name2id(old.model, mujoco.mjtObj.mjOBJ_JOINT, new.model.joint(joint).name)
-            if twin >= 0:
-                (place, dof), (old_place, old_dof) = _addresses(new.model, joint), _addresses(old.model, twin)
+            previous = mujoco.mj_name2id(old.model, mujoco.mjtObj.mjOBJ_JOINT, new.model.joint(joint).name)
+            if previous >= 0:
+                (place, dof), (old_place, old_dof) = (
+                    _addresses(new.model, joint),
+                    _addresses(old.model, previous),
+                )
                 after[1 + place] = before.vector[1 + old_place]
                 after[1 + new.model.nq + dof] = before.vector[1 + old.model.nq + old_dof]
                 warm[dof] = before.drive.warm_start[old_dof]

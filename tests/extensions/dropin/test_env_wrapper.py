@@ -54,7 +54,7 @@ def test_images_are_rendered_on_access(env: OffScreenRenderEnv):
     assert renderer.count == 0 and "agentview_image" in seen
     image = seen["agentview_image"]
     assert renderer.count == 1 and image.shape == (32, 48, 3) and image.dtype == np.uint8
-    assert np.array_equal(image[::-1], env.env._seen.image("agentview", 32, 48)), "the bottom row first"
+    assert np.array_equal(image[::-1], env.env._latest.image("agentview", 32, 48)), "the bottom row first"
     copy = pickle.loads(pickle.dumps(seen))
     assert type(copy) is OrderedDict and np.array_equal(copy["agentview_image"], image)
     assert dict(seen)["agentview_image"] is image and {**seen}["agentview_image"] is image

@@ -120,12 +120,12 @@ def test_libero_is_not_shadowed_outside_of_the_command():
 
 
 def _grouped(
-    experiment: str, conditions: str, *, waiting_from: int = 0, apart: bool = False
+    experiment: str, conditions: str, *, waiting_from: int = 0, each_a_task: bool = False
 ) -> list[SuiteTask]:
     design = load_experiment(experiment).only(conditions)
     specs = list(design.plan(design.choose("libero_goal/7"), (0, 1), pack="primitives"))
     waiting = {spec: number for number, spec in enumerate(specs) if number >= waiting_from}
-    return group_specs(specs, waiting, apart=apart)
+    return group_specs(specs, waiting, each_a_task=each_a_task)
 
 
 def test_conditions_and_variants_are_tasks_and_seeds_are_initial_states():
@@ -137,7 +137,7 @@ def test_conditions_and_variants_are_tasks_and_seeds_are_initial_states():
     assert first.find_episode(first.states[1].astype(np.float32)) == 1
     with pytest.raises(StateError, match="get_task_init_states"):
         first.find_episode(np.zeros(79))
-    assert [len(task.specs) for task in _grouped("pro", "position=nudge", apart=True)] == [1] * 4
+    assert [len(task.specs) for task in _grouped("pro", "position=nudge", each_a_task=True)] == [1] * 4
     crossed = _grouped("para?per_cell=2", "obj=none,act=addition")
     assert [len(task.specs) for task in crossed] == [2, 2, 2], "two seeds of the control and two wordings"
     assert len({task.name for task in crossed}) == len({task.language for task in crossed}) == 3

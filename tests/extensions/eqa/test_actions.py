@@ -23,16 +23,11 @@ def test_angles_take_the_shorter_way():
 def test_exact_turns_are_rotation_vectors_about_the_axes_of_the_base():
     start, end = NOWHERE.copy(), NOWHERE.copy()
     start[3:6] = (180, 0, 40)
-    turned = Rotation.from_rotvec([0, 0, 30], degrees=True) * Rotation.from_euler(
-        "xyz", start[3:6], degrees=True
-    )
-    end[3:6] = turned.as_euler("xyz", degrees=True)
-    assert difference(start, end, "exact")[3:6] == pytest.approx([0, 0, 30], abs=1e-9)
-    tilted = Rotation.from_rotvec([0, 25, 0], degrees=True) * Rotation.from_euler(
-        "xyz", start[3:6], degrees=True
-    )
-    end[3:6] = tilted.as_euler("xyz", degrees=True)
-    assert difference(start, end, "exact")[3:6] == pytest.approx([0, 25, 0], abs=1e-9)
+    before = Rotation.from_euler("xyz", start[3:6], degrees=True)
+    for vector in ([0, 0, 30], [0, 25, 0]):
+        after = Rotation.from_rotvec(vector, degrees=True) * before
+        end[3:6] = after.as_euler("xyz", degrees=True)
+        assert difference(start, end, "exact")[3:6] == pytest.approx(vector, abs=1e-9)
     assert difference(start, end)[3:6] != pytest.approx([0, 25, 0], abs=1.0), "angle by angle is not the turn"
 
 

@@ -54,18 +54,8 @@ def test_chance_of_ac1_includes_questions_with_one_answer():
 
 
 @pytest.fixture
-def folder(exo_set: Path) -> Path:
-    return exo_set
-
-
-@pytest.fixture
 def questions(exo_set: Path) -> list[Question]:
     return load(exo_set)
-
-
-@pytest.fixture
-def kept(tmp_path: Path) -> Annotations:
-    return Annotations(tmp_path / "annotations.sqlite")
 
 
 def verdicts(questions: list[Question]) -> ByPerson:
@@ -88,13 +78,13 @@ def test_questions_are_dropped_if_any_reviewer_drops_them(questions: list[Questi
 
 
 def test_a_reviewed_set_has_a_version_and_lists_dropped_questions(
-    folder: Path, questions: list[Question], tmp_path: Path
+    exo_set: Path, questions: list[Question], tmp_path: Path
 ):
-    out = ReviewSummary.of(questions, verdicts(questions)).write(folder, tmp_path / "kept", questions)
+    out = ReviewSummary.of(questions, verdicts(questions)).write(exo_set, tmp_path / "kept", questions)
     left = load(out)
     assert [each.id for each in left] == [each.id for each in questions[2:]]
     assert all((out / name).is_file() for each in left for name in (*each.pictures, *each.option_pictures))
-    told, before = (json.loads((place / "build.json").read_text()) for place in (out, folder))
+    told, before = (json.loads((place / "build.json").read_text()) for place in (out, exo_set))
     assert told["review"]["version"] == 1 and told["review"]["of"] == before["hash"] != told["hash"]
     assert told["review"]["dropped"][0] == {
         "question": questions[0].id,
@@ -105,17 +95,18 @@ def test_a_reviewed_set_has_a_version_and_lists_dropped_questions(
     again = ReviewSummary.of(left, eve).write(out, tmp_path / "again", left)
     assert json.loads((again / "build.json").read_text())["review"]["version"] == 2
     with pytest.raises(QuestionError, match="no question has been reviewed"):
-        ReviewSummary.of(questions, {}).write(folder, tmp_path / "none", questions)
+        ReviewSummary.of(questions, {}).write(exo_set, tmp_path / "none", questions)
 
 
-def test_a_broken_build_file_is_reported(folder: Path, questions: list[Question], tmp_path: Path):
+def test_a_broken_build_file_is_reported(questions: list[Question], tmp_path: Path):
     for text in ("{", "[" * 100_000, "[]", '{"review": 3}', '{"review": {"version": "x"}}'):
         (tmp_path / "build.json").write_text(text)
         with pytest.raises(QuestionError, match=r"build\.json: cannot be read"):
             ReviewSummary.of(questions, verdicts(questions)).write(tmp_path, tmp_path / "kept", questions)
 
 
-def test_reviews_are_exported_as_csv(questions: list[Question], kept: Annotations):
+def test_reviews_are_exported_as_csv(questions: list[Question], tmp_path: Path):
+    kept = Annotations(tmp_path / "annotations.sqlite")
     for reviewer, choices in verdicts(questions).items():
         for question, choice in choices.items():
             kept.review(reviewer, question, *choice)

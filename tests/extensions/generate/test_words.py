@@ -8,7 +8,6 @@ from assay.extensions.generate.words import (
     Reference,
     ReferenceBasis,
     Side,
-    gap_between,
     is_at,
     may_be_at,
     name,
@@ -99,8 +98,8 @@ def test_sides_are_those_of_the_camera():
     ):
         obj = Spot(x, y, 0.03, 0.03)
         assert [each for each in Side if is_at(obj, each, PLATE)] == [side] and may_be_at(obj, side, PLATE)
-    assert gap_between(PLATE, Spot(0.0, 0.2, 0.04, 0.04)) == pytest.approx(0.1)
-    assert gap_between(PLATE, Spot(0.05, 0.05, 0.04, 0.04)) == 0
+    assert PLATE.gap(Spot(0.0, 0.2, 0.04, 0.04)) == pytest.approx(0.1)
+    assert PLATE.gap(Spot(0.05, 0.05, 0.04, 0.04)) == 0
 
 
 def test_diagonal_or_distant_objects_are_at_no_certain_side():

@@ -126,7 +126,15 @@ def test_the_api_writes_a_custom_paper(bare: Path, everything: Path, tmp_path: P
     assert "everything" in page.read_text() and (tmp_path / "out" / "tables" / "table-2.tex").is_file()
 
 
-def test_a_run_without_paraphrases_is_refused(write: Callable[..., Path], made: type, tmp_path: Path):
+@pytest.mark.parametrize(
+    "paper, reason",
+    [
+        ("libero-para", "of plain: no episode has"),
+        ("libero-pro", "no episode of the four suites has a condition of pro or libero-pro"),
+        ("libero-x", "no episode has level"),
+    ],
+)
+def test_a_run_without_the_papers_episodes_is_refused(write, made, tmp_path: Path, paper: str, reason: str):
     plain = {"plain": write(tmp_path / "plain.assay", [made(True)])}
-    with pytest.raises(PaperError, match=r"libero-para can be generated: .*of plain: no episode has"):
-        build_paper("libero-para", plain)
+    with pytest.raises(PaperError, match=f"{paper} can be generated: .*{reason}"):
+        build_paper(paper, plain)

@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.extensions.papers.conftest import exhibit, lines
 
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome
-from assay.episodes.episode import Intervals, Trajectory, no_trajectory
+from assay.episodes.episode import Intervals, Trajectory
 from assay.episodes.spec import Label
 from assay.extensions.papers.libero_x import figures, tables
 from assay.extensions.papers.libero_x.tables import load_published
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
 from assay.measures.time.timing import within_limit
-from assay.measures.views.table import Table
 from assay.measures.world.curves import curve
 from assay.perturb import Say
-from assay.report.papers import PaperError, PaperReport, PaperRun, Part, build_paper
+from assay.report.papers import PaperReport, PaperRun, Part, build_paper
 from assay.runs.store import Store
 from assay.tasks.labels import FAMILIES
 
@@ -100,15 +100,6 @@ def part(path: Path, make: Callable[..., Iterator[Part]], *args: int) -> list[An
     """One table or figure of a run alone."""
     with Store.reading(path) as store:
         return list(make([PaperRun("model", store.meta, RunData(store))], *args))
-
-
-def exhibit(report: PaperReport, label: str) -> Any:
-    return next(each for section in report.sections for each in section.exhibits if each.label == label)
-
-
-def lines(table: Table) -> list[dict[str, Any]]:
-    names = [column.name for column in table.columns]
-    return [dict(zip(names, row, strict=True)) for row in table.rows]
 
 
 def rows(report: PaperReport, label: str, table: int = 0) -> list[dict[str, Any]]:
@@ -196,18 +187,6 @@ def test_runs_with_one_label_a_family_and_without_contacts_still_report(made: Ma
     assert [column.name for column in table.columns][2:] == ["3+ subtasks", "left-right"]
     with pytest.raises(MeasureError, match="does not record contacts over time"):
         part(path, figures.contact_exhibits)
-
-
-def test_a_run_without_levels_is_refused(tmp_path: Path):
-    path = tmp_path / "plain.assay"
-    with Store.writing(path) as store:
-        store.plan([EpisodeSpec("libero_goal/1", 0)])
-        store.append(1, Episode(Outcome.SUCCESS, 10, no_trajectory()))
-        store.describe(experiment="libero", policy="mine")
-    with pytest.raises(
-        PaperError, match=r"none of the tables and figures of libero-x can be generated: .*level"
-    ):
-        build_paper("libero-x", {"plain": path})
 
 
 def test_the_published_rates_add_up_with_the_counts_of_the_release():

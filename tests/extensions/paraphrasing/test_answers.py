@@ -50,12 +50,9 @@ def test_a_remark_is_no_rewording_in_any_cell(cell: Cell):
     assert lines("Sure! Here are some rewordings for you:\n.\nNone", cell)[0] == []
 
 
-def test_the_last_line_of_an_answer_that_was_cut_off_is_dropped():
+def test_truncated_and_repeated_lines_are_dropped():
     text = "set the bowl on the stove\nrest the bowl on the sto"
     assert lines(text, cut_off=True) == (["set the bowl on the stove"], {"line: cut off": 1})
-
-
-def test_what_is_known_and_what_comes_twice_counts_once():
     text = "Set the bowl on the stove.\nset the bowl on the stove\nrest the bowl on the stove"
     found, dropped = lines(text, known=("rest the bowl on the stove",))
     assert found == ["Set the bowl on the stove."] and dropped == {"line: duplicate": 2}

@@ -77,11 +77,11 @@ def test_requests_are_paced_and_wait_as_long_as_the_endpoint_asks(model, endpoin
     assert paced >= 0.4 and time.monotonic() - start >= paced + 0.4
 
 
-@pytest.mark.parametrize("header", ["soon", "-3", "nan", "inf", "Wed, 21 Oct 2015 07:28:00 GMT"])
-def test_a_wait_that_is_none_is_ours(model, endpoint, ask, header: str):
-    model.faults[0] = lambda body: (429, {"Retry-After": header}, b"")
+def test_an_invalid_wait_is_ignored(model, endpoint, ask):
     start = time.monotonic()
-    ask(endpoint(), "hello")
+    for header in ("soon", "-3", "nan", "inf", "Wed, 21 Oct 2015 07:28:00 GMT"):
+        model.faults[len(model.asked)] = lambda body, header=header: (429, {"Retry-After": header}, b"")
+        ask(endpoint(), f"hello, {header}")
     assert time.monotonic() - start < 2
 
 

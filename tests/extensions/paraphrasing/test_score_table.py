@@ -42,7 +42,7 @@ def test_a_row_without_a_score_says_why_and_the_others_have_one(models: object, 
     assert all(empty[name] is None for name in SCORES)
     assert empty["pd_warning"] == "the paraphrase is empty"
     assert same["pd"] == 0.0 and same["pd_warning"] is None
-    assert chinese["pd"] > 0.5 and "does not look like English" in chinese["pd_warning"]
+    assert chinese["pd"] > 0.5 and "does not appear to be English" in chinese["pd_warning"]
 
 
 def test_baselines_are_added_where_asked_for(models: object, tmp_path: Path):

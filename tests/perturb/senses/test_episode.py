@@ -27,8 +27,8 @@ from assay.tasks import Instruction
         ({"kind": "senses/fog", "severity": 11}, "severity is 11; expected integers 1 to 10"),
         ({"kind": "senses/fog", "severity": 3, "thickness": 1}, "has no field 'thickness'"),
         ({"kind": "senses/fog", "severity": 3, "cameras": ["agentvew"]}, "did you mean 'agentview'?"),
-        ({"kind": "senses/proprioception_noise"}, "above 0"),
-        ({"kind": "senses/action_noise", "translation": 0}, "above 0"),
+        ({"kind": "senses/proprioception_noise"}, "nothing is changed"),
+        ({"kind": "senses/action_noise", "translation": 0}, "nothing is changed"),
         ({"kind": "senses/patch", "size": 0.5, "x": -0.1}, "x is -0.1; expected 0 to 1"),
     ],
 )

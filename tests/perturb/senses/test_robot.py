@@ -9,7 +9,7 @@ import pytest
 
 from assay.episodes import Senses
 from assay.perturb.senses.robot import ActionDelay, ActionNoise, ProprioceptionNoise, ProprioceptionOffset
-from assay.sim import Observation, Simulation
+from assay.sim import Observation
 
 Begun = Callable[..., Senses]
 
@@ -105,20 +105,6 @@ def test_a_delayed_action_comes_late_and_unchanged(steps: int, actions: np.ndarr
     executed = done(senses(ActionDelay(steps)), actions)
     assert not executed[:steps].any()
     assert np.array_equal(executed[steps:], actions[:-steps])
-
-
-def test_the_robot_stays_as_it_is_until_the_first_action_comes(
-    world: Simulation, actions: np.ndarray, senses: Begun
-):
-    episode, state = senses(ActionDelay(2)), world.sample(0)
-    world.reset(state)
-    for action in actions:
-        world.step(episode.act(action, world.steps))
-    late = world.state().vector
-    world.reset(state)
-    for action in [*np.zeros((2, 7)), *actions[:-2]]:
-        world.step(action)
-    assert np.array_equal(world.state().vector, late)
 
 
 def test_noise_has_its_deviations_and_leaves_the_gripper(senses: Begun):

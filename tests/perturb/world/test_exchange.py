@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
-from assay.perturb.world.exchange import APART, ExchangePlaces, has_partners, things_about
+from assay.perturb.world.exchange import MIN_EXCHANGE_M, ExchangePlaces, goal_objects, has_partners
 from assay.perturb.world.ground import Ground
 from assay.perturb.world.spoken import Spoken
+from assay.sim.packs.registry import planning_pack
 from assay.tasks import Task
 
 from .example import BOWL, TASK, Places, changed
@@ -38,12 +39,12 @@ def test_target_and_receptacle_stand_where_others_stood(places: Places):
 def test_what_a_task_is_about_is_moved_as_far_as_the_release_moves_it(suite: str):
     free = set()
     for task in tasks.suite(suite):
-        exchanges = has_partners(task)
+        exchanges = has_partners(task, planning_pack())
         if not exchanges:
             free.add(task.id)
         made = changed(ExchangePlaces(free=not exchanges), task=task)
-        far = {name for name, distance in gone(task, made).items() if distance >= APART - 1e-9}
-        assert far & set(things_about(task)), task.id
+        far = {name for name, distance in gone(task, made).items() if distance >= MIN_EXCHANGE_M - 1e-9}
+        assert far & set(goal_objects(task)), task.id
         spoken = Spoken(task)
         assert spoken.hold(Ground(made.scene, snug=True).spots), f"{task.id}: the words are no longer true"
     assert free == ({"libero_goal/0", "libero_goal/3"} if suite == "libero_goal" else set())
@@ -54,7 +55,7 @@ def test_for_a_fixture_that_goes_elsewhere_others_make_room():
     made = changed(ExchangePlaces(free=True), task=task)
     ground = Ground(made.scene, task.goal, snug=True)
     cabinet = ground.spots["wooden_cabinet_1"]
-    assert gone(task, made)["wooden_cabinet_1"] >= APART
+    assert gone(task, made)["wooden_cabinet_1"] >= MIN_EXCHANGE_M
     assert not any(cabinet.overlaps(other, 0.0) for name, other in ground.spots.items() if other != cabinet)
 
 

@@ -15,7 +15,7 @@ from assay.experiments import load_experiment
 from assay.perturb import apply_perturbations
 from assay.perturb.world.ground import Ground, Spot
 from assay.perturb.world.position import Displace, Swap
-from assay.perturb.world.spoken import Spoken, colours_said
+from assay.perturb.world.spoken import Spoken, named_colours
 from assay.tasks import Entity, Instruction, Task
 
 MEANT, OTHER = "akita_black_bowl_1", "akita_black_bowl_2"
@@ -136,4 +136,4 @@ def test_the_words_of_every_built_in_task_pick_out_one_thing(task: Task):
     ],
 )
 def test_colours_belong_to_the_name_that_follows(text: str, category: str, colours: set[str]):
-    assert colours_said(told("libero_goal/0", text), Entity("thing", category)) == colours
+    assert named_colours(told("libero_goal/0", text), Entity("thing", category)) == colours

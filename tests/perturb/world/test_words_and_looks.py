@@ -16,7 +16,7 @@ from assay.perturb.world.kinds import Among
 from assay.perturb.world.layout import Distractors
 from assay.perturb.world.objects import Alter, Recolour, Replace, Resize
 from assay.perturb.world.position import MIN_TARGET_MOVE_M, Jitter, Relocate
-from assay.perturb.world.spoken import colours_said, true_to
+from assay.perturb.world.spoken import matches_colour, named_colours
 from assay.perturb.world.staging import MoveCamera, Orbit, Relight, StartPose
 from assay.tasks import Entity, Task
 from assay.tasks.scene import Finish, Pattern
@@ -38,7 +38,7 @@ def about(task: Task) -> Entity:
 
 @pytest.mark.parametrize("change", [Recolour(), Recolour(RED), Recolour(RED, Pattern.CHECKER)])
 def test_what_the_words_call_black_is_not_painted_red(change: Recolour):
-    assert not change.is_true(BLACK_BOWL) and change.is_true(BOWL)
+    assert not change.finishes(BLACK_BOWL) and change.finishes(BOWL)
     with pytest.raises(PerturbationError, match="world/recolour: the instruction calls it black"):
         changed(BLACK_BOWL, change)
 
@@ -47,7 +47,7 @@ def test_what_the_words_call_black_is_not_painted_red(change: Recolour):
 def test_a_pattern_is_drawn_in_the_colour_that_the_words_name(task: Task):
     for seed in range(3):
         finish = about(changed(task, Recolour(pattern=Pattern.STRIPES), seed=seed)).finish
-        assert finish.colour is not None and true_to(colours_said(task, about(task)), finish.colour)
+        assert finish.colour is not None and matches_colour(named_colours(task, about(task)), finish.colour)
         assert max(finish.colour) > 0.2, "stripes of black on black are none"
 
 
@@ -60,7 +60,7 @@ def test_another_of_the_same_sort_has_the_colour_that_the_words_name(task: Task,
 def test_pro_paints_nothing_in_a_colour_that_makes_the_words_false():
     painted = 0
     for task in tasks.resolve("all"):
-        said = colours_said(task, about(task))
+        said = named_colours(task, about(task))
         for spec in load_experiment("pro").plan([task], (0,)):
             if not said or not spec.condition.startswith("pro/object") or not spec.labels["plausible"]:
                 continue
@@ -70,7 +70,7 @@ def test_pro_paints_nothing_in_a_colour_that_makes_the_words_false():
             except PerturbationError as error:
                 assert task.id == TWO_COLOURS.id and "as the instruction says" in str(error)
                 continue
-            assert made.finish.colour is None or true_to(said, made.finish.colour), spec.condition
+            assert made.finish.colour is None or matches_colour(said, made.finish.colour), spec.condition
             painted += made.finish != Finish()
     assert painted >= 13, "in their own colour, with a pattern"
 

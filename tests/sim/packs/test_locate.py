@@ -87,17 +87,7 @@ def test_adding_a_folder_with_neither_says_what_was_looked_for_and_remembers_not
 
 @pytest.mark.parametrize(
     "content",
-    [
-        "",
-        "{",
-        "3",
-        '"libero"',
-        "null",
-        '{"libero": 5}',
-        '{"libero": null}',
-        '{"robosuite": ["x"]}',
-        "\xff",
-    ],
+    ["", "{", "3", '"libero"', "null", '{"libero": 5}', '{"libero": null}', '{"robosuite": ["x"]}', "\xff"],
 )
 def test_a_damaged_registry_file_says_what_to_do(tmp_path: Path, content: str):
     config_file().parent.mkdir(parents=True)

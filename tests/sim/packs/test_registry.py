@@ -10,10 +10,6 @@ from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, add
 from assay.sim.packs.registry import PACKS, libero_pack, load_pack
 
 
-def test_primitives_need_nothing(no_assets: Path):
-    assert load_pack("primitives").name == "primitives"
-
-
 @pytest.mark.parametrize(("name", "nearest"), [("primitive", "primitives"), ("Libero", "libero")])
 def test_an_unknown_pack_is_answered_with_the_nearest(name: str, nearest: str):
     with pytest.raises(AssetError, match=rf"'{name}': did you mean '{nearest}'\?"):
@@ -26,15 +22,12 @@ def test_every_name_is_a_pack(libero: LiberoPack, monkeypatch: pytest.MonkeyPatc
     assert [load_pack(name).name for name in PACKS] == list(PACKS)
 
 
-def test_without_assets_both_are_asked_for(no_assets: Path):
+def test_the_error_names_only_the_missing_assets(no_assets: Path, libero: LiberoPack):
     with pytest.raises(AssetError) as caught:
         load_pack("libero")
     message = str(caught.value)
     assert LIBERO_VARIABLE in message and ROBOSUITE_VARIABLE in message and "assay assets add" in message
     assert "\n" not in message
-
-
-def test_only_what_is_missing_is_asked_for(no_assets: Path, libero: LiberoPack):
     with pytest.raises(AssetError) as caught:
         libero_pack(libero=libero.libero)
     assert ROBOSUITE_VARIABLE in str(caught.value) and LIBERO_VARIABLE not in str(caught.value)

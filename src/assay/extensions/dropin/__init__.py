@@ -39,14 +39,16 @@ class MissingError(AttributeError):
 class Partial:
     """Base class of stand-ins that implement only part of the original class."""
 
-    shown_as = ""
+    original_name = ""
     """Name of the original class in error messages; if empty, the name of this class."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)  # Python's own protocols probe for these
-        public = [known for known in dir(self) if not known.startswith("_") or known in _PRIVATE]
-        raise_missing(type(self).shown_as or type(self).__name__, name, public)
+        public = [
+            attribute for attribute in dir(self) if not attribute.startswith("_") or attribute in _PRIVATE
+        ]
+        raise_missing(type(self).original_name or type(self).__name__, name, public)
 
 
 def raise_missing(owner: str, name: str, valid: list[str]) -> NoReturn:

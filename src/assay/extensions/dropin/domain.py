@@ -163,7 +163,7 @@ class FreePlay:
 class Domain(Partial):
     """LIBERO's environment for one task, which `ControlEnv` wraps."""
 
-    shown_as = "env"
+    original_name = "env"
 
     def __init__(
         self,
@@ -217,8 +217,8 @@ class Domain(Partial):
         instances, self.instance_names = _number_instances(simulation)
 
         # A closure over `instances` only: one over self would be a reference cycle and keep the GL context alive.
-        def segment(seen: Observation, camera: CameraSettings, kind: str) -> np.ndarray:
-            geoms = flip_rows(seen.picture("geoms", camera.name, camera.height, camera.width))
+        def segment(observation: Observation, camera: CameraSettings, kind: str) -> np.ndarray:
+            geoms = flip_rows(observation.picture("geoms", camera.name, camera.height, camera.width))
             if kind != "element":
                 geoms = np.where(geoms >= 0, instances[geoms], 0)
             return geoms[..., None].astype(np.int32)
@@ -240,13 +240,13 @@ class Domain(Partial):
         """Start an episode and return its first observation."""
         seed = self._seed + 1_000_003 * self._resets
         self._resets += 1
-        seen = self._play.reset(seed % 2**31)
+        observation = self._play.reset(seed % 2**31)
         if self._play.simulation is not self._simulation or not self._is_relative:
             self._set_up()
         self.timestep, self.done = 0, False
         self._clock = SensorClock()
         self._clock.force()
-        return self._convert(seen)
+        return self._convert(observation)
 
     @property
     def _is_relative(self) -> bool:
@@ -257,10 +257,10 @@ class Domain(Partial):
         vector = np.asarray(numbers, dtype=np.float64).ravel()
         if self.timestep == 0 or self._play.restarts:
             self.timestep, self.done = 0, False
-            seen = self._play.start_from(vector)
+            observation = self._play.start_from(vector)
             self._follow_scene()
             self._clock.force()
-            return self._convert(seen)
+            return self._convert(observation)
         self.sim.set_state_from_flattened(vector)
         self.sim.forward()
         return self._get_observations(force_update=True)
@@ -271,7 +271,7 @@ class Domain(Partial):
             raise ValueError("executing action in terminated episode")
         self.timestep += 1
         read = self._clock.step()
-        seen = self._play.step(
+        observation = self._play.step(
             np.asarray(action),
             absolute=not self._is_relative,
             observe_at=OBSERVED_SUBSTEP + 1 if read is None else read,
@@ -280,7 +280,7 @@ class Domain(Partial):
         success = self._check_success()
         self.done = self.timestep >= self.horizon and not self.ignore_done
         reward = float(success) * (1.0 if self.reward_scale is None else self.reward_scale)
-        return self._convert(seen if read is not None else self._seen), reward, success, {}
+        return self._convert(observation if read is not None else self._latest), reward, success, {}
 
     def close(self) -> None:
         """End the episode and free the simulation's resources."""
@@ -296,19 +296,19 @@ class Domain(Partial):
         camera = self._cameras[0]
         return flip_rows(self.sim.render(camera.width, camera.height, camera_name=camera.name))
 
-    def _convert(self, seen: Observation) -> Observations:
-        self._seen = seen
-        return self._sensors.read(seen)
+    def _convert(self, observation: Observation) -> Observations:
+        self._latest = observation
+        return self._sensors.read(observation)
 
     def _get_observations(self, force_update: bool = False) -> Observations:
         if force_update:
             self._update_observables(force=True)
-        return self._sensors.read(self._seen)
+        return self._sensors.read(self._latest)
 
     def _update_observables(self, force: bool = False) -> None:
         if force:
             self._clock.force()
-            self._seen = self._play.observe()
+            self._latest = self._play.observe()
 
     def _post_process(self) -> None:
         """Do nothing, because the renderer already draws glowing burners."""
@@ -349,7 +349,7 @@ class Domain(Partial):
     """Instruction of the current episode."""
     action_spec = property(lambda self: self.robots[0].action_limits)
     """Lower and upper bounds of actions, (7,) each."""
-    observation_names = property(lambda self: set(self._sensors.read(self._seen)))
+    observation_names = property(lambda self: set(self._sensors.read(self._latest)))
     """Keys of the observations."""
     _visualizations = frozenset({"env", "robots", "grippers"})
 

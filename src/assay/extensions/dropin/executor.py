@@ -93,7 +93,7 @@ class Script:
 
     words: tuple[str, ...]
     pack: str
-    apart: bool = False
+    each_a_task: bool = False
     """Whether each episode is presented as a separate task with one initial state."""
     status: int = field(default=0, init=False)
     """Exit status of the script."""
@@ -142,7 +142,7 @@ class Script:
         if not left:
             return
         waiting = {spec: number for number, spec in left.items()}
-        suite_tasks = group_specs(self._specs, waiting, apart=self.apart)
+        suite_tasks = group_specs(self._specs, waiting, each_a_task=self.each_a_task)
         most = number_of(len(suite_tasks[0].specs), "initial state")
         suites = ", ".join(dict.fromkeys(task.suite or "every suite" for task in suite_tasks))
         say(

@@ -108,34 +108,34 @@ class Sensors:
             if objects
         }
 
-    def read(self, seen: Observation) -> Observations:
+    def read(self, observation: Observation) -> Observations:
         """Convert an observation. Images are rendered on access, except in a child process of `multiprocessing`.
 
         A child process sends its observations to its parent, possibly through a queue, which pickles them in another
         thread, where the GL context cannot render.
         """
-        quaternion = seen.eef_quaternion[[1, 2, 3, 0]]
+        quaternion = observation.eef_quaternion[[1, 2, 3, 0]]
         proprioception = {
-            "robot0_joint_pos": seen.joints.copy(),
-            "robot0_joint_pos_cos": np.cos(seen.joints),
-            "robot0_joint_pos_sin": np.sin(seen.joints),
-            "robot0_joint_vel": seen.joint_velocities.copy(),
-            "robot0_eef_pos": seen.eef_position.copy(),
+            "robot0_joint_pos": observation.joints.copy(),
+            "robot0_joint_pos_cos": np.cos(observation.joints),
+            "robot0_joint_pos_sin": np.sin(observation.joints),
+            "robot0_joint_vel": observation.joint_velocities.copy(),
+            "robot0_eef_pos": observation.eef_position.copy(),
             "robot0_eef_quat": quaternion,
-            "robot0_gripper_qpos": seen.gripper.copy(),
-            "robot0_gripper_qvel": seen.gripper_velocities.copy(),
+            "robot0_gripper_qpos": observation.gripper.copy(),
+            "robot0_gripper_qvel": observation.gripper_velocities.copy(),
         }
         observations = Observations(proprioception)
         for camera in self._cameras:
-            observations.update(self._images(seen, camera))
+            observations.update(self._images(observation, camera))
 
         @cache
         def poses(name: str) -> tuple[np.ndarray, ...]:
             """Return an object's position and quaternion in the world, and both relative to the end effector."""
             address = self._objects[name]
-            qpos = seen.moment.qpos[address : address + 7]
+            qpos = observation.moment.qpos[address : address + 7]
             position, rotation = qpos[:3].copy(), (qpos[3:] / np.linalg.norm(qpos[3:]))[[1, 2, 3, 0]]
-            effector = _pose_matrix(seen.eef_position, seen.eef_quaternion[[1, 2, 3, 0]])
+            effector = _pose_matrix(observation.eef_position, observation.eef_quaternion[[1, 2, 3, 0]])
             inverse = np.eye(4)
             inverse[:3, :3] = effector[:3, :3].T
             inverse[:3, 3] = -inverse[:3, :3] @ effector[:3, 3]
@@ -157,16 +157,18 @@ class Sensors:
             observations._compute()
         return observations
 
-    def _images(self, seen: Observation, camera: CameraSettings) -> Iterator[tuple[str, Any]]:
+    def _images(self, observation: Observation, camera: CameraSettings) -> Iterator[tuple[str, Any]]:
         name, height, width = camera.name, camera.height, camera.width
-        yield f"{name}_image", _LazyValue(lambda: flip_rows(seen.image(name, height, width)))
+        yield f"{name}_image", _LazyValue(lambda: flip_rows(observation.image(name, height, width)))
         if camera.depth:
-            raw = _LazyValue(lambda: flip_rows(seen.picture("raw_depth", name, height, width))[..., None])
+            raw = _LazyValue(
+                lambda: flip_rows(observation.picture("raw_depth", name, height, width))[..., None]
+            )
             yield f"{name}_depth", raw
         for kind in camera.segmentations:
             yield (
                 f"{name}_segmentation_{kind}",
-                _LazyValue(partial(self._segment, seen, camera, kind)),
+                _LazyValue(partial(self._segment, observation, camera, kind)),
             )
 
 

@@ -70,22 +70,22 @@ class SuiteTask:
 
 
 def group_specs(
-    specs: Sequence[EpisodeSpec], waiting: Mapping[EpisodeSpec, int], *, apart: bool = False
+    specs: Sequence[EpisodeSpec], waiting: Mapping[EpisodeSpec, int], *, each_a_task: bool = False
 ) -> list[SuiteTask]:
     """Group the pending specs of a run into LIBERO tasks, in plan order.
 
-    With ``apart``, each spec becomes a separate task. Specs are also separated if the seeds of a condition differ in
+    With ``each_a_task``, each spec becomes a separate task, as it does if the seeds of a condition differ in
     instruction or variant. ``waiting`` maps the pending episodes to their numbers in the run. All tasks have the same
     number of initial states, because scripts run the same number of trials of every task: if some episodes are already
     recorded, the remaining ones are repeated.
     """
     groups = planned_tasks(specs)
-    apart = apart or _varies_by_seed(groups)
-    most = 1 if apart else max((len(task.specs) for task in groups), default=0)
+    each_a_task = each_a_task or _varies_by_seed(groups)
+    most = 1 if each_a_task else max((len(task.specs) for task in groups), default=0)
     suite_tasks = []
     for task in groups:
         left = [spec for spec in task.specs if spec in waiting]
-        for part in [[spec] for spec in left] if apart else [left] if left else []:
+        for part in [[spec] for spec in left] if each_a_task else [left] if left else []:
             suite, _, number = task.task.partition("/")
             if suite in tasks.suites():
                 name = suite_entries(suite)[int(number)][0]
@@ -95,7 +95,7 @@ def group_specs(
                 name = f"{name}__{re.sub(r'[^A-Za-z0-9]+', '_', task.condition).strip('_')}"
             if task.variant > 1:
                 name = f"{name}__{task.variant}"
-            if apart:
+            if each_a_task:
                 name = f"{name}__seed_{part[0].seed}"
             repeated = list(islice(cycle(part), most))
             texts, numbers = (spec.to_json() for spec in repeated), (waiting[spec] for spec in repeated)

@@ -25,7 +25,7 @@ from assay.tasks import Task
 
 LANGUAGE_READ = "language-was-read"
 """Name of the file that marks that the script has read an instruction."""
-WARNED = "said-so"
+WARNED = "language-warning-printed"
 """Name of the file that marks that the script has been warned."""
 MAX_SETTLING_STEPS = 50
 """Maximum number of idle control steps at the start that do not count towards the horizon."""

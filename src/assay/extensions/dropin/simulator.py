@@ -189,7 +189,7 @@ for _kind, _prefix in (("body", ""), ("geom", "geom_"), ("site", "site_"), ("cam
 class MjSim(Partial):
     """The simulation of an environment, with robosuite's methods."""
 
-    shown_as = "sim"
+    original_name = "sim"
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
@@ -213,7 +213,7 @@ class MjSim(Partial):
 
     def forward(self) -> None:
         """Compute all quantities that depend on the state (``mj_forward``)."""
-        self._simulation.controller.remember()
+        self._simulation.controller.freeze()
         mujoco.mj_forward(self._simulation.model, self._simulation.data)
 
     def step(self, with_udd: bool = True) -> None:
@@ -250,7 +250,7 @@ class MjSim(Partial):
 class RobotController(Partial):
     """The operational-space controller, with robosuite's attributes."""
 
-    shown_as = "robots[0].controller"
+    original_name = "robots[0].controller"
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
@@ -271,9 +271,9 @@ class RobotController(Partial):
         self.initial_joint = np.array(simulation.compiled.home)
         """Joint angles, in radians, towards which the null-space term pulls the arm, (7,)."""
 
-    ee_pos = property(lambda self: self._simulation.controller.seen_pose[0])
+    ee_pos = property(lambda self: self._simulation.controller.last_pose[0])
     """Position of the grip site at the controller's last update, in metres, (3,)."""
-    ee_ori_mat = property(lambda self: self._simulation.controller.seen_pose[1])
+    ee_ori_mat = property(lambda self: self._simulation.controller.last_pose[1])
     """Rotation matrix of the grip site at the controller's last update, (3, 3)."""
     goal_pos = property(lambda self: self._simulation.controller.drive().goal_position)
     """Target position in metres, (3,)."""
@@ -286,7 +286,7 @@ class RobotController(Partial):
 
     def update(self, force: bool = False) -> None:
         """Update the controller from the current pose of the arm."""
-        self._simulation.controller.look()
+        self._simulation.controller.update()
 
     def reset_goal(self) -> None:
         """Set the target to the current pose of the arm."""
@@ -296,7 +296,7 @@ class RobotController(Partial):
 class RobotModel(Partial):
     """Names of the robot's parts."""
 
-    shown_as = "robots[0].robot_model"
+    original_name = "robots[0].robot_model"
     naming_prefix = "robot0_"
     eef_name = "robot0_right_hand"
     name = "Panda0"
@@ -306,7 +306,7 @@ class RobotModel(Partial):
 class Robot(Partial):
     """The robot arm, with robosuite's attributes."""
 
-    shown_as = "robots[0]"
+    original_name = "robots[0]"
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
@@ -329,7 +329,7 @@ class Robot(Partial):
 class SceneObject(Partial):
     """An object or a fixture, with robosuite's attributes."""
 
-    shown_as = "objects_dict[...]"
+    original_name = "objects_dict[...]"
 
     def __init__(self, simulation: Simulation, index: EntityIndex) -> None:
         model = simulation.model
@@ -353,7 +353,7 @@ def _tests(predicate: Predicate, *, swapped: bool = False) -> Callable[..., bool
 class ObjectState(Partial):
     """Pose and predicates of an object, fixture or region."""
 
-    shown_as = "object_states_dict[...]"
+    original_name = "object_states_dict[...]"
 
     def __init__(self, simulation: Simulation, name: str) -> None:
         self._simulation = simulation

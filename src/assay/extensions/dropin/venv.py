@@ -211,9 +211,9 @@ class BaseVectorEnv(Partial):
     def __init__(
         self, env_fns: Sequence[MakeEnv], worker_fn: Callable[[MakeEnv], EnvWorker], **options: Any
     ) -> None:
-        if given := [name for name, value in options.items() if value is not None]:
+        if unsupported := [name for name, value in options.items() if value is not None]:
             raise SpecError(
-                f"{type(self).__name__}({given[0]}=...) is not supported: all environments are always stepped together"
+                f"{type(self).__name__}({unsupported[0]}=...) is not supported: all environments step together"
             )
         self._env_fns = list(env_fns)
         self.workers = [worker_fn(env_fn) for env_fn in env_fns]
@@ -257,8 +257,8 @@ class BaseVectorEnv(Partial):
 
     def step(self, action: Any, id: Ids = None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Step all environments; return observations, rewards, whether the goals hold, and empty dicts."""
-        seen, reward, done, info = zip(*self._call_all(id, "step", action), strict=True)
-        return _stack(seen), np.stack(reward), np.stack(done), _stack(info)
+        observations, reward, done, info = zip(*self._call_all(id, "step", action), strict=True)
+        return _stack(observations), np.stack(reward), np.stack(done), _stack(info)
 
     def seed(self, seed: int | Sequence[int | None] | None = None) -> list[Any]:
         """Seed each environment from a list, or with a single seed that is increased by one for each environment."""

@@ -29,14 +29,14 @@ def random(question: Question) -> str:
 
 def longest(question: Question) -> str:
     """Return the letter of the longest option; ties are broken at random."""
-    return _best(question, [float(len(option)) for option in question.options])
+    return _best_letter(question, [float(len(option)) for option in question.options])
 
 
 def text_only(question: Question) -> str:
     """Return the letter of the option that shares the most words and numbers with the others."""
     words = [frozenset(re.findall(r"[-+.\w]+", option)) for option in question.options]
     shared = [sum(len(own & other) for other in words) / max(len(own), 1) for own in words]
-    return _best(question, shared)
+    return _best_letter(question, shared)
 
 
 def geometry(question: Question) -> str:
@@ -81,7 +81,7 @@ def _distance(one: np.ndarray, other: object, question: Question) -> float:
     return float(np.abs(gap / np.asarray(question.thresholds)).max())
 
 
-def _best(question: Question, scores: list[float]) -> str:
+def _best_letter(question: Question, scores: list[float]) -> str:
     """Return the letter with the highest score, breaking ties at random; without scores, all letters tie."""
     if not scores:
         return random(question)

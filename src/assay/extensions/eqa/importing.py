@@ -84,17 +84,14 @@ def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -
             for number, text in enumerate(lines, 1):
                 if not text.strip():
                     continue
+                tally.add("lines read")
                 try:
                     content = json.loads(text)
-                except (ValueError, RecursionError) as error:
-                    raise QuestionError(f"{file}:{number}: not JSON: {str(error)[:100]}") from None
-                if not isinstance(content, dict):
-                    raise QuestionError(f"{file}:{number}: not a question: {text[:60]}")
-                tally.add("lines read")
-                line = _ImportedLine(content, file, path if path.is_dir() else path.parent, folder)
-                try:
+                    if not isinstance(content, dict):
+                        raise QuestionError("not a JSON object")
+                    line = _ImportedLine(content, file, path if path.is_dir() else path.parent, folder)
                     question = line.question(dataset, view)
-                except (QuestionError, ValueError) as error:  # ValueError: broken encoding, invalid path
+                except (QuestionError, ValueError, RecursionError) as error:  # invalid JSON, encoding or path
                     reason = validation_reason(error) if isinstance(error, ValidationError) else str(error)
                     reason = " ".join(reason.encode("utf-8", "replace").decode().split())[:200]
                     tally.add(f"line: {reason}", f"{file.name}:{number}")

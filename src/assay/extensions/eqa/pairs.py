@@ -77,22 +77,18 @@ def changed_fraction(first: np.ndarray, second: np.ndarray) -> float:
     return float((np.abs(first - second) > GREY_STEP).mean())
 
 
-def key_frames(states: np.ndarray, rules: QualityRules, most: int = MAX_KEY_FRAMES) -> np.ndarray:
+def key_frames(states: np.ndarray, rules: QualityRules) -> np.ndarray:
     """Return frames evenly spaced along the path of states (frames, 7), including the first and the last: (k,)."""
     steps = np.abs(difference(states[:-1], states[1:])) / np.asarray(rules.thresholds)
     path = np.concatenate([[0.0], np.cumsum(steps.sum(axis=1))])
-    count = int(np.clip(np.ceil(path[-1] / KEY_FRAME_SPACING) + 1, 2, most))
+    count = int(np.clip(np.ceil(path[-1] / KEY_FRAME_SPACING) + 1, 2, MAX_KEY_FRAMES))
     frames = np.searchsorted(path, np.linspace(0.0, path[-1], count)).clip(0, len(states) - 1)
     before = np.unique(frames)[: -1 if path[-1] > 0 else None]
     return np.append(before, len(states) - 1)  # the very last: objects may move after the gripper has stopped
 
 
 def prepare_episode(
-    episode: SourceEpisode,
-    rules: QualityRules,
-    view: CameraView,
-    turning: Turning = "exact",
-    most: int = MAX_KEY_FRAMES,
+    episode: SourceEpisode, rules: QualityRules, view: CameraView, turning: Turning = "exact"
 ) -> tuple[PreparedEpisode | None, Tally]:
     """Select the frames and pairs of an episode that are usable in all cameras of a view; None if unreadable."""
     tally = Tally()
@@ -103,7 +99,7 @@ def prepare_episode(
         count = f"{len(episode.exocentric)} of {view.outside} static cameras"
         tally.add("episode: missing camera", f"{episode.id}: {count}")
         return None, tally
-    frames = key_frames(episode.states, rules, most)
+    frames = key_frames(episode.states, rules)
     tally.add("frames read", count=len(frames))
     try:
         images = [camera.read(frames.tolist(), grey=True) for camera in view.cameras(episode)]

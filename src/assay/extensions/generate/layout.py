@@ -87,7 +87,7 @@ def draw_room(
     """Draw a room and up to two of the pieces of furniture available in an asset pack."""
     arena = _choice(rng, composition.rooms)
     pieces = [piece for piece in composition.furniture.get(arena, ()) if piece.category in categories]
-    most = 1 if arena is Arena.STUDY else 2  # a caddy takes half of its desk
+    most = 1 if arena is Arena.STUDY else 2  # a caddy takes up half of the desk
     return arena, tuple(dict.fromkeys(_some(rng, pieces, 1 + int(rng.integers(most)))))
 
 
@@ -127,7 +127,7 @@ def draw(
     drawn = dict.fromkeys(_some(rng, kinds, len(kinds)))
     first, second = sorted(drawn, key=lambda kind: kind.noun not in needed)[:2]
     for number, obj in enumerate(_distinguishable(builder, first, rng, composition)):
-        ranked = not SUPERLATIVES.keys().isdisjoint(obj.adjectives)  # no middle without all three
+        ranked = not SUPERLATIVES.keys().isdisjoint(obj.adjectives)  # "middle" requires all three sizes
         builder.place(obj, needed=number < 2 or ranked)
     count = _choice(rng, composition.alike)
     name = _choice(rng, list(COLOURS)) if rng.random() < composition.coloured else ""
@@ -162,7 +162,7 @@ def _distinguishable(
         count = 2 + int(rng.integers(2))
         looks = [((name,), Finish(COLOURS[name]), 1.0) for name in names[:count]]
     elif way is Variation.PATTERN:
-        colour = COLOURS[next(name for name in names if name != "black")]  # nothing is seen on black
+        colour = COLOURS[next(name for name in names if name != "black")]  # patterns are invisible on black
         looks = [(("plain",), Finish(colour), 1.0)]
         looks += [((word,), Finish(colour, pattern), 1.0) for word, pattern in PATTERNS.items()]
         looks = _some(rng, looks, 2 + int(rng.integers(2)))

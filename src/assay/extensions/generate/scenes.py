@@ -276,7 +276,7 @@ def _certify(
                 if not alone.get(atom, True):
                     break
             if not all(alone.get(atom, True) for atom in task.goal.atoms):
-                refused["task: a step of it is one that the oracle failed at"] += 1
+                refused["task: the oracle failed at one of its steps"] += 1
                 continue
             reason, steps = _attempt(simulation, task, request)
             if reason:
@@ -419,7 +419,7 @@ def _load_index(out: Path, request: SceneRequest) -> dict[str, Any]:
 def _save_scene(folder: Path, generated: GeneratedScene, chosen: list[int]) -> dict[str, Any]:
     """Write the chosen tasks of a scene and return its entry in the index."""
     if folder.exists():
-        shutil.rmtree(folder)  # of an interrupted scene, which is not in the index
+        shutil.rmtree(folder)  # left by an interrupted run; not in the index
     entries = []
     for number, which in enumerate(chosen):
         task, steps = generated.tasks[which], generated.steps[which]

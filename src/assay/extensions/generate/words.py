@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from assay.extensions.generate.layout import SceneDraft, SceneObject
-from assay.perturb.world.ground import Spot
+from assay.perturb.world.ground import Spot, robot_base
 from assay.sim.layout import layout_of
 
 BESIDE_GAP_M = 0.10
@@ -52,13 +52,6 @@ def may_be_at(obj: Spot, side: Side, landmark: Spot) -> bool:
     """Return whether an object could be described as being on a side of a landmark."""
     along, across, gap = _seen_from(landmark, obj, side)
     return along > 0 and abs(across) < along + 0.03 and gap < 2.5 * BESIDE_GAP_M
-
-
-def gap_between(one: Spot, other: Spot) -> float:
-    """Return the gap between two objects in metres; 0 if they overlap."""
-    dx = abs(one.x - other.x) - one.half_x - other.half_x
-    dy = abs(one.y - other.y) - one.half_y - other.half_y
-    return float(np.hypot(max(dx, 0.0), max(dy, 0.0)))
 
 
 def _seen_from(landmark: Spot, obj: Spot, side: Side) -> tuple[float, float, float]:
@@ -119,8 +112,8 @@ def references(draft: SceneDraft, obj: SceneObject) -> Iterator[Reference]:
             else:
                 words.append(f"the {ORDINALS[place]} {look} from the left")
                 words.append(f"the {ORDINALS[len(row) - 1 - place]} {look} from the right")
-        base = np.array(layout_of(draft.scene).robot[:2]) - np.array(layout_of(draft.scene).offset[:2])
-        distance, *distances = (np.hypot(spot.x - base[0], spot.y - base[1]) for spot in (here, *there))
+        base = robot_base(layout_of(draft.scene))
+        distance, *distances = (spot.distance(base) for spot in (here, *there))
         if all(other - distance > CLEAR_MARGIN_M for other in distances):
             words.append(f"the {look} nearest to the robot")
         if all(distance - other > CLEAR_MARGIN_M for other in distances):
@@ -167,6 +160,6 @@ def _beside(draft: SceneDraft, obj: SceneObject, doubles: list[SceneObject]) -> 
         for side in Side:
             if is_at(here, side, there) and not any(may_be_at(other, side, there) for other in others):
                 yield f"the {obj.description} {side.words} {landmark}"
-        gap = gap_between(here, there)
-        if gap < NEXT_TO_M and all(gap_between(other, there) > gap + CLEAR_MARGIN_M for other in others):
+        gap = here.gap(there)
+        if gap < NEXT_TO_M and all(other.gap(there) > gap + CLEAR_MARGIN_M for other in others):
             yield f"the {obj.description} next to {landmark}"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType
@@ -29,24 +30,21 @@ class StepTexts(YamlRecord):
     user: str
 
 
-class Keep(YamlRecord):
-    """Constraints on the axis that must not change."""
-
-    things: str
-    action: str
-
-
 class Prompts(YamlRecord):
     """All texts of the prompts; see ``prompts.yaml``."""
 
     name: str
     """Source of the texts and their digest."""
     every: str
+    """Requirements for every rewording; replaces {every} in the system prompts."""
     lines: str
+    """Form of a reply with rewordings; replaces {lines} in the system prompts."""
     numbers: str
+    """Form of a reply with numbers; replaces {numbers} in the system prompts."""
     object_rules: Mapping[ObjectType, str]
     action_rules: Mapping[ActionType, str]
-    keep: Keep
+    keep: Mapping[Literal["things", "action"], str]
+    """Constraint on the axis that must not change: the names of objects, or the action."""
     generate: StepTexts
     verify: StepTexts
     merge: StepTexts
@@ -81,7 +79,7 @@ class Prompts(YamlRecord):
                 object_rule=object_rule,
                 action_rule=action_rule,
                 rule=action_rule if is_action else object_rule,
-                keep=self.keep.things if is_action else self.keep.action,
+                keep=self.keep["things" if is_action else "action"],
                 count=count,
                 known=f" None of these, which are there already:\n{_bullets(known)}" if known else "",
                 candidates="\n".join(f"{number}. {line}" for number, line in enumerate(candidates, start=1)),
@@ -101,13 +99,10 @@ def read_prompts(file: Path | None = None) -> Prompts:
     digest = hashlib.sha256(place.read_bytes()).hexdigest()[:12]
     name = f"{file.name if file is not None else 'built-in'} {digest}"
     prompts = validate(Prompts, content | {"name": name}, str(place))
-    for part, rules, types in (
-        ("object_rules", set(map(str, prompts.object_rules)), ObjectType),
-        ("action_rules", set(map(str, prompts.action_rules)), ActionType),
-    ):
-        lacking = [type.value for type in types if type.value not in {*rules, "none"}]
-        if lacking:
-            raise PerturbationError(f"{place}: {part}: no rule for {', '.join(lacking)}")
+    lacking = [f"object_rules.{type}" for type in ObjectType if type not in (*prompts.object_rules, "none")]
+    lacking += [f"action_rules.{type}" for type in ActionType if type not in (*prompts.action_rules, "none")]
+    if lacking:
+        raise PerturbationError(f"{place}: missing {', '.join(lacking)}")
     for step, required in _REQUIRED.items():
         try:
             prompts.fill(step, "", (), Cell(ObjectType.NONE, ActionType.NONE))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,7 @@ from assay.measures.clustering import group_shares, shares
 from assay.measures.frames import group_rows, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
-from assay.measures.views.style import WIDTH, Drawing, percent_axis
+from assay.measures.views.style import WIDTH, Drawing, stacked_bars
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import group_name, methods, plural
 from assay.support.stats.intervals import Interval
@@ -78,38 +78,32 @@ def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[G
         measured.append((len(atoms), float(fractions[-1]), float(fractions.max())))
     schema = {"_atoms": pl.Int64, "_at_end": pl.Float64, "_best": pl.Float64}
     score = pl.col("progress") if "progress" in rows.columns else pl.lit(None, pl.Float64)
+    several = pl.col("_atoms") > 1
     rows = pl.concat([rows, pl.DataFrame(measured, schema, orient="row")], how="horizontal")
-    rows = rows.with_columns(_score=score).filter((pl.col("_atoms") > 1) | pl.col("_score").is_not_null())
+    rows = rows.with_columns(pl.when(several).then(pl.col("_at_end", "_best")), _score=score)
+    rows = rows.filter(several | pl.col("_score").is_not_null())
     if not len(rows):
         return ()
-    several = pl.col("_atoms") > 1
-    parts = {
-        "_score": rows.drop_nulls("_score"),
-        "_at_end": rows.filter(several),
-        "_best": rows.filter(several),
-    }
-    estimates = {column: shares(part, column, by) for column, part in parts.items()}
-
-    def mean_of(
-        column: str, key: tuple[Label, ...], group: pl.DataFrame
-    ) -> tuple[float | None, Interval | None]:
-        if key not in estimates[column]:
-            return None, None
-        values = group["_score"].drop_nulls() if column == "_score" else group.filter(several)[column]
-        return float(values.mean()), estimates[column][key][1]  # type: ignore[arg-type]
-
-    return tuple(
-        GoalProgress(
-            dict(zip(by, key, strict=True)),
-            len(group),
-            float(group["success"].mean()),  # type: ignore[arg-type]
-            *mean_of("_score", key, group),
-            int((group["_atoms"] > 1).sum()),
-            *mean_of("_at_end", key, group),
-            *mean_of("_best", key, group),
+    columns = ("_score", "_at_end", "_best")
+    estimates = {column: shares(rows.drop_nulls(column), column, by) for column in columns}
+    result = []
+    for key, group in rows.group_by(by, maintain_order=True):
+        means: dict[str, tuple[Any, Any]] = dict.fromkeys(columns, (None, None))
+        for column, intervals in estimates.items():
+            if key in intervals:
+                means[column] = group[column].drop_nulls().mean(), intervals[key][1]
+        result.append(
+            GoalProgress(
+                dict(zip(by, key, strict=True)),
+                len(group),
+                float(group["success"].mean()),  # type: ignore[arg-type]
+                *means["_score"],
+                int((group["_atoms"] > 1).sum()),
+                *means["_at_end"],
+                *means["_best"],
+            )
         )
-        for key, group in rows.group_by(by, maintain_order=True)
-    )
+    return tuple(result)
 
 
 def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table:
@@ -246,17 +240,12 @@ def stops_figure(stops: Sequence[StageFailures], report: ReportedRun) -> Drawing
         from matplotlib import colormaps
 
         axes = figure.subplots()
-        left = np.zeros(len(names))
-        for stage in stages:
-            widths = np.array([shares.get((name, stage), 0.0) for name in names])
-            colour = colormaps["viridis"](0.08 + 0.86 * ORDER.index(stage) / (len(ORDER) - 1))
-            axes.barh(names, widths, left=left, color=colour, label=stage, height=0.7)
-            left = left + widths
-        axes.invert_yaxis()
-        axes.set_xlim(0, max(0.05, left.max()) * 1.02)
+        colours = colormaps["viridis"](0.08 + 0.86 * np.linspace(0, 1, len(ORDER)))
+        lengths = {stage: np.array([shares.get((name, stage), 0.0) for name in names]) for stage in stages}
+        parts = ((lengths[stage], {"color": colours[ORDER.index(stage)], "label": stage}) for stage in stages)
+        stacked_bars(axes, names, parts)
+        axes.set_xlim(0, max(0.05, np.sum(list(lengths.values()), axis=0).max()) * 1.02)
         axes.set_xlabel("fraction of episodes that fail with this as their furthest stage")
-        percent_axis(axes.xaxis)
-        axes.spines[["top", "right"]].set_visible(False)
         figure.legend(loc="outside upper center", ncols=5)
 
     caption = (

@@ -30,7 +30,7 @@ from assay.measures.views.style import (
     ORANGE,
     WIDTH,
     Drawing,
-    percent_axis,
+    stacked_bars,
 )
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import KeyNumber, between, describe_runs, natural, number, percent, plural
@@ -218,21 +218,16 @@ def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
         axes = figure.subplots()
         counts = np.array(list(bars.values()), float)
         shares = counts / counts.sum(axis=1, keepdims=True)
-        left = np.zeros(len(bars))
-        look: Any = {"edgecolor": "white", "linewidth": 0.6}
-        for kind, column, hatch in zip(("success", "near", "far"), shares.T, ("", "///", ""), strict=True):
-            colour, label = LOOKS[kind]["color"], NAMES[kind]
-            axes.barh(range(len(bars)), column, left=left, color=colour, label=label, hatch=hatch, **look)
-            left += column
+        hatches = {"success": "", "near": "///", "far": ""}
+        looks = [
+            {"color": LOOKS[kind]["color"], "label": NAMES[kind], "hatch": hatch, "edgecolor": "white"}
+            for kind, hatch in hatches.items()
+        ]
+        stacked_bars(axes, list(bars), zip(shares.T, looks, strict=True))
         notes = [f"n {sum(bar):,}; near {bar[1]:,}, far {bar[2]:,}" for bar in bars.values()]
         for row, text in enumerate(notes):
             note(axes, text, 10 + CHARACTER * max(map(len, notes)), row)
-        axes.set_yticks(range(len(bars)), list(bars))
-        axes.set_ylim(len(bars) - 0.4, -0.6)
         axes.set_xlim(0, 1)
-        percent_axis(axes.xaxis)
-        axes.grid(axis="y", visible=False)
-        axes.tick_params(axis="y", length=0)
         axes.set_xlabel("fraction of episodes")
         figure.legend(loc="outside upper center", ncols=3)
 

@@ -68,9 +68,8 @@ def confusion(
     has an object.
     """
     rows = valid_rows(frame)
-    lacking = [name for name in by if name not in rows.columns]
-    if lacking:
-        raise MeasureError(f"the run has no column {lacking[0]}")
+    if absent := set(by) - set(rows.columns):
+        raise MeasureError(f"the run has no column {min(absent)}")
     label = pl.col("named") if "named" in rows.columns else pl.lit(None, pl.String)
     plausible = pl.col("plausible").fill_null(True) if "plausible" in rows.columns else pl.lit(True)
     rows = rows.with_columns(

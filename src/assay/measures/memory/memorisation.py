@@ -240,7 +240,7 @@ def _classify(rows: pl.DataFrame) -> pl.DataFrame:
         lambda both: displacement(*both.values()), return_dtype=pl.Float64
     )
     label = have.get("distance", pl.lit(0.0)).cast(pl.Float64).fill_null(0.0)
-    asked = have.get("asked_goal", pl.lit(None, pl.String)).cast(pl.String)
+    requested = have.get("asked_goal", pl.lit(None, pl.String)).cast(pl.String)
     sensible = have.get("plausible", pl.lit(True)).fill_null(True)
     guessed = pl.col("condition").is_in(guessable(rows)["condition"].unique().to_list())
     another = ~in_another_world() & (now != usual) & (now != "") & (usual != "")
@@ -250,7 +250,7 @@ def _classify(rows: pl.DataFrame) -> pl.DataFrame:
         now, usual = row["asked"], atoms(row["control_truth"])
         return bool(usual) and usual <= (set(now.split(" and ")) if now else atoms(row["truth"]))
 
-    composed = pl.struct(asked.alias("asked"), "truth", "control_truth").map_elements(
+    composed = pl.struct(requested.alias("asked"), "truth", "control_truth").map_elements(
         includes_control_task, return_dtype=pl.Boolean
     )
     world = pl.col("axis").fill_null("") != "words"
@@ -261,13 +261,13 @@ def _classify(rows: pl.DataFrame) -> pl.DataFrame:
             moved_by=pl.coalesce("_measured", label),
             other=~sensible | another,
             guessable=~sensible & ~another & guessed,
-            composed=(another | asked.is_not_null()) & composed,
+            composed=(another | requested.is_not_null()) & composed,
             reached=sensible & (pl.col("success") == 1),
         )
         .with_columns(
             calls=pl.when(~pl.col("other"))
             .then(pl.lit(str(Calls.MOVED)))
-            .when(another | asked.is_not_null())
+            .when(another | requested.is_not_null())
             .then(pl.lit(str(Calls.ASKED)))
             .when(world)
             .then(pl.lit(str(Calls.IMPOSSIBLE)))

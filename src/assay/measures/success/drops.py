@@ -200,7 +200,7 @@ def pool_drops(drops: Sequence[Drop]) -> Drop:
 def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
     """Compute the statistics of pairs; ``early``: whether a condition, or the control, was stopped early."""
     table = start_table(rows)
-    kept = sums(rows, START, kept=pl.col("success") * pl.col("control_success"))[:, 0]
+    both_succeed = sums(rows, START, kept=pl.col("success") * pl.col("control_success"))[:, 0]
     outcomes = outcome_counts(table)
     control, changed, count = outcomes.T
     effective = effective_count(control, count, kish(count)), effective_count(changed, count, count.sum())
@@ -230,7 +230,7 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
     by_task, pairs_of = np.bincount(tasks, changed - control), np.bincount(tasks, count)
     over, p_over = mean_over_tasks(by_task, pairs_of, interval) or (None, None)
     odds = conditional_log_odds(usual, ones, changed, count)
-    hits, tried = kept[control > 0], control[control > 0]
+    hits, tried = both_succeed[control > 0], control[control > 0]
     before, after = rows["control_success"], rows["success"]
     return {
         **{name: int(((before == was) & (after == now)).sum()) for name, (was, now) in _OUTCOMES.items()},

@@ -96,10 +96,10 @@ def other_tasks(run: RunData) -> OtherTasks:
     single = requests.filter(pl.col("_known").is_not_null()).with_columns(task=pl.col("_known"))
     double = requests.filter(pl.col("_known").is_null() & pl.col("_partner").is_not_null())
     new = requests.filter(pl.col("_known").is_null() & pl.col("_partner").is_null())
-    known = _with_controls(single, double, usual)
-    once = _with_controls(single, double.clear(), usual) if len(single) else known
+    matched = _with_controls(single, double, usual)
+    once = _with_controls(single, double.clear(), usual) if len(single) else matched
     asked_drops: list[Drop] = []
-    for part, by in ((known, "condition"), (once, "change")):
+    for part, by in ((matched, "condition"), (once, "change")):
         with suppress(MeasureError):
             asked_drops += drops(part, (by,), resampling=False, stopped=run.stopped)
     unmatched = len(single.filter(~pl.col("task").is_in(usual["task"].implode())))
@@ -108,7 +108,7 @@ def other_tasks(run: RunData) -> OtherTasks:
         with_paths(run, pairs(part, "id", "initial_positions"))
         .with_columns(change=pl.lit(str(Change.TASK)))
         .select(ROWS)
-        for part in (known, own)
+        for part in (matched, own)
     )
     hits, rate = pl.col("success").sum(), pl.col("success").mean()
     table = new.group_by("task", maintain_order=True).agg(rate=rate, hits=hits, count=pl.len())

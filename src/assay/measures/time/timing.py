@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -162,13 +162,13 @@ def with_references(frame: pl.DataFrame, reference: Mapping[str, float] | None =
         return rows
     successes = controls(rows).filter(pl.col("success") == 1)
     usual = dict(successes.group_by("task").agg(pl.col("steps").median()).iter_rows())
-    given, own_median = (
+    specified, own_median = (
         pl.col("task").replace_strict(dict(times), default=None, return_dtype=pl.Float64)
         for times in (reference or {}, usual)
     )
     label = pl.col(DEMONSTRATED).cast(pl.Float64) if DEMONSTRATED in rows.columns else pl.lit(None)
     untold = (pl.col("success") == 1) & pl.col(REFERENCE).is_null()
-    return rows.with_columns(pl.coalesce(given, label, own_median).alias(REFERENCE)).with_columns(
+    return rows.with_columns(pl.coalesce(specified, label, own_median).alias(REFERENCE)).with_columns(
         untold.any().over("task").alias(UNTIMED)
     )
 
@@ -265,15 +265,11 @@ def limits_table(result: Limits, report: ReportedRun) -> Table:
     )
 
 
-def limit_places(factors: Iterable[float | None]) -> dict[float | None, int]:
-    """Return the positions of the limits of all runs on a common axis, in order, with no limit last."""
-    ordered = sorted(set(factors), key=lambda factor: math.inf if factor is None else factor)
-    return {factor: place for place, factor in enumerate(ordered)}
-
-
 def limits_axes(axes: Any, runs: Mapping[str, Sequence[Any]]) -> None:
     """Plot a ``rate`` with its ``interval`` by time limit (``factor``), with one line for each run."""
-    places = limit_places(limit.factor for limits in runs.values() for limit in limits)
+    factors = {limit.factor for limits in runs.values() for limit in limits}
+    ordered = sorted(factors, key=lambda factor: math.inf if factor is None else factor)
+    places = {factor: place for place, factor in enumerate(ordered)}
     for place, (run, limits) in enumerate(runs.items()):
         look = series(place)
         x = np.array([places[limit.factor] for limit in limits])

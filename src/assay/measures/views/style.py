@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from assay.measures.views.printing import NARROW, PAGE, Print, readable
 from assay.measures.views.wording import signed
@@ -164,6 +166,24 @@ def share_limits(axes: Axes) -> None:
     axes.set_ylim(-0.03, 1.03)
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
     percent_axis(axes.yaxis)
+
+
+def stacked_bars(
+    axes: Axes, names: Sequence[str], parts: Iterable[tuple[np.ndarray, Mapping[str, Any]]]
+) -> None:
+    """Draw a horizontal bar of fractions for each name, from top to bottom.
+
+    Each part is the lengths of its segments (names,) and keyword arguments for ``Axes.barh``.
+    """
+    left = np.zeros(len(names))
+    for lengths, look in parts:
+        axes.barh(range(len(names)), lengths, left=left, height=0.72, **look)
+        left = left + lengths
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+    percent_axis(axes.xaxis)
 
 
 def legend_below(figure: Figure, count: int, columns: int = 2) -> None:

@@ -109,21 +109,16 @@ def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
 
 
 def _measure_gap(noun: str, table: pl.DataFrame) -> NameGap:
-    """Compare kept with changed names in a table of strata."""
+    """Compare unchanged with changed names in a table of strata."""
     estimate, p = compare_sides(table)
-    kept, kept_count, changed, changed_count = (int(side.sum()) for side in side_counts(table))
-    return NameGap(
-        noun=noun,
-        kept=kept,
-        kept_count=kept_count,
-        changed=changed,
-        changed_count=changed_count,
-        change=estimate.difference,
-        interval=estimate.interval,
-        strata=len(table),
-        p=p,
-        table=table,
-    )
+    unchanged, unchanged_count, changed, changed_count = (int(side.sum()) for side in side_counts(table))
+    numbers: Any = {
+        "change": estimate.difference,
+        "interval": estimate.interval,
+        "strata": len(table),
+        "p": p,
+    }
+    return NameGap(noun, unchanged, unchanged_count, changed, changed_count, **numbers, table=table)
 
 
 def _gap_evidence(runs: tuple[int, ...], gap: NameGap, part: str, **more: Any) -> Evidence:

@@ -101,7 +101,7 @@ def grid(frame: pl.DataFrame) -> Grid:
     usual = usual.with_columns(object=pl.lit(NONE), action=pl.lit(NONE))
     distances = {}
     if "pd" in rows.columns:
-        means = rows.group_by("object", "action").agg(pl.col("pd").mean())
+        means = rows.group_by("object", "action", maintain_order=True).agg(pl.col("pd").mean())
         distances = {(names, action): mean for names, action, mean in means.iter_rows()}
     distances[NONE, NONE] = 0.0
     by_cell = {
@@ -130,8 +130,8 @@ def object_gap(frame: pl.DataFrame) -> ObjectGap:
         raise MeasureError(
             "the comparison needs paraphrases that keep the object's name and others that change it"
         )
-    kept, success = pl.col("preserved").cast(pl.Int64), pl.col("success")
-    parts = {"hits": kept * success, "count": kept, "new_hits": (1 - kept) * success, "new_count": 1 - kept}
+    old, success = pl.col("preserved").cast(pl.Int64), pl.col("success")
+    parts = {"hits": old * success, "count": old, "new_hits": (1 - old) * success, "new_count": 1 - old}
     hits, count, new_hits, new_count = sums(valid_rows(rows), wording_columns(rows), **parts).T
     estimate = paired_difference((hits, new_hits), (count, new_count), (count.sum(), new_count.sum()))
     return ObjectGap(both[True], both[False], estimate.difference, estimate.interval)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import polars as pl
 
@@ -42,9 +43,11 @@ class ActionGap(Result):
     successes: int
     """Number of successes with this phrasing."""
     count: int
+    """Number of episodes with this phrasing."""
     others: int
     """Number of successes with any other phrasing."""
     others_count: int
+    """Number of episodes with any other phrasing."""
     change: float
     """Success with this phrasing minus that with the others, within strata weighted by information."""
     interval: Interval
@@ -52,7 +55,7 @@ class ActionGap(Result):
     strata: int
     """Number of strata with both kinds of wording: tasks x ways of naming objects."""
     p: float
-    """Exact p value: the larger from tests of wordings within strata and of episodes within strata and starts."""
+    """Exact p value: the larger of two, one from wordings within strata, one from episodes within strata and seeds."""
     p_holm: float = 1.0
     """p value adjusted for all phrasings (Holm)."""
 
@@ -93,20 +96,15 @@ def pool_actions(parts: Sequence[pl.DataFrame]) -> ActionGaps:
         # Seeds of one wording are not independent, and another start is not another phrasing.
         units = (two_sides(wordings, STRATUM, chosen), two_sides(rows, (*STRATUM, "seed"), chosen))
         p = max(within(*side_counts(unit)[[2, 3, 0, 1]]) for unit in units)
-        others, others_count, hits, count = (int(side.sum()) for side in side_counts(table))
         estimate, _ = compare_sides(table, p)
-        gap = ActionGap(
-            action=action,
-            successes=hits,
-            count=count,
-            others=others,
-            others_count=others_count,
-            change=estimate.difference,
-            interval=estimate.interval,
-            strata=len(table),
-            p=p,
-        )
-        gaps.append(gap)
+        counts: Any = (int(side.sum()) for side in side_counts(table)[[2, 3, 0, 1]])
+        numbers: Any = {
+            "change": estimate.difference,
+            "interval": estimate.interval,
+            "strata": len(table),
+            "p": p,
+        }
+        gaps.append(ActionGap(action, *counts, **numbers))
     adjusted = holm([gap.p for gap in gaps])
     gaps = [replace(gap, p_holm=p) for gap, p in zip(gaps, adjusted, strict=True)]
     return ActionGaps(tuple(sorted(gaps, key=lambda gap: gap.change)), rows)

@@ -81,13 +81,13 @@ class SuccessCurve(Result):
         if self.steps[0].at or control is None:
             return None
         lost: list[DistanceRate] = []
-        kept = None
+        below = None
         for point in self.steps[1:]:
             if point.rate.interval is not None:
                 lost.append(DistanceRate(point.at, point.rate.successes, point.rate.count))
                 if point.rate.interval.high >= control.low:
-                    lost, kept = [], lost[-1]
-        return Onset(tuple(lost), kept) if lost else None
+                    lost, below = [], lost[-1]
+        return Onset(tuple(lost), below) if lost else None
 
 
 def curve(frame: pl.DataFrame, along: str) -> SuccessCurve:
@@ -141,10 +141,10 @@ def curve_figure(
         for place, (run, curve) in enumerate(runs.items()):
             look = series(place)
             shift = aside(place, len(runs)) * span
-            shown = [(point, rate) for point in curve.steps if (rate := point.rate.rate) is not None]
-            x = [point.at + shift for point, _ in shown]
-            axes.plot(x, [rate for _, rate in shown], label=run, **look)
-            for at, (point, rate) in zip(x, shown, strict=True):
+            measured = [(point, rate) for point in curve.steps if (rate := point.rate.rate) is not None]
+            x = [point.at + shift for point, _ in measured]
+            axes.plot(x, [rate for _, rate in measured], label=run, **look)
+            for at, (point, rate) in zip(x, measured, strict=True):
                 if not point.plausible:
                     axes.plot(at, rate, look["marker"], mec=look["color"], mfc="white", zorder=3)
                 if (interval := point.rate.interval) is not None:

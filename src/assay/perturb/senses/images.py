@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
 from PIL import Image, ImageFilter
 
 from assay.episodes import Perturbation, perturbation
-from assay.episodes.fields import check_change, within
+from assay.episodes.fields import within
 from assay.episodes.senses import Chance, Filter, Key, Sense
 from assay.errors import PerturbationError, did_you_mean
 from assay.sim import Observation
@@ -60,9 +61,9 @@ class PictureSense(Sense):
         return self.opaque and self.concerns(camera)
 
     @property
-    def everywhere(self) -> bool:
-        """Whether every camera that policies use is affected."""
-        return all(map(self.concerns, VIEWS))
+    def plausible(self) -> bool:
+        """unless no camera shows anything of the scene"""
+        return not all(map(self.hides, VIEWS))
 
     def concerns(self, camera: str) -> bool:
         """Whether a camera is affected."""
@@ -162,21 +163,14 @@ class Fog(Severe):
 
 @dataclass(frozen=True, slots=True)
 class _ToneFactor(Optical):
-    factor: float = within(0.0, 4.0)
+    neutral = MappingProxyType({"factor": 1.0})
 
-    def __post_init__(self) -> None:
-        Optical.__post_init__(self)
-        check_change(self, factor=1.0)
+    factor: float = within(0.0, 4.0)
 
     @property
     def opaque(self) -> bool:
         """Whether the images are practically uniform."""
         return self.factor < MIN_VISIBLE_FACTOR
-
-    @property
-    def plausible(self) -> bool:
-        """unless every camera is plain black or grey"""
-        return not (self.opaque and self.everywhere)
 
 
 @perturbation
@@ -304,11 +298,6 @@ class Patch(PictureSense):
         """Whether the patch covers more than 90 % of the image."""
         return self.size**2 > 0.9
 
-    @property
-    def plausible(self) -> bool:
-        """unless it covers every camera"""
-        return not (self.opaque and self.everywhere)
-
     def perturb(self, image: np.ndarray, kind: ImageKind, chance: Chance) -> np.ndarray:
         """Set the patch to 0."""
         parts = []
@@ -330,11 +319,6 @@ class _Insensitive(PictureSense):
     def opaque(self) -> bool:
         """Whether the affected cameras show nothing of the current scene: always true."""
         return True
-
-    @property
-    def plausible(self) -> bool:
-        """unless on every camera"""
-        return not self.everywhere
 
 
 @perturbation

@@ -6,13 +6,13 @@ import math
 from abc import abstractmethod
 from collections import deque
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
-from assay.episodes import Perturbation, perturbation
+from assay.episodes import perturbation
 from assay.episodes.fields import within
 from assay.episodes.senses import Chance, Filter, Key, Sense
-from assay.errors import PerturbationError
 from assay.sim import Observation
 from assay.sim.bare_mujoco import mujoco
 
@@ -25,22 +25,16 @@ class ActionNoise(Sense):
     """
 
     kind = "senses/action_noise"
+    neutral = MappingProxyType({"translation": 0.0, "rotation": 0.0})
 
     translation: float = within(0.0, 1.0, default=0.0)
     """Standard deviation of the translation, as a fraction of the largest command (50 mm)."""
     rotation: float = within(0.0, 1.0, default=0.0)
     """Standard deviation of the rotation, as a fraction of the largest command (0.5 rad)."""
 
-    def __post_init__(self) -> None:
-        Perturbation.__post_init__(self)
-        if not (self.translation or self.rotation):
-            raise PerturbationError(
-                f"{self.kind}: nothing is changed: expected a translation or rotation above 0"
-            )
-
     def begin(self, key: Key) -> Filter:
         """Return the filter for an episode."""
-        return _Inaccurate(self, key)
+        return _ActionNoiseFilter(self, key)
 
 
 @perturbation
@@ -54,27 +48,27 @@ class ActionDelay(Sense):
 
     def begin(self, key: Key) -> Filter:
         """Return the filter for an episode."""
-        return _Late(self.steps)
+        return _DelayFilter(self.steps)
 
 
-class _Inaccurate(Filter):
+class _ActionNoiseFilter(Filter):
     def __init__(self, sense: ActionNoise, key: Key) -> None:
         self._scale, self._key = np.repeat([sense.translation, sense.rotation], 3), key
 
     def act(self, action: np.ndarray, step: int) -> np.ndarray:
-        done = np.array(action, dtype=np.float64)
+        noisy = np.array(action, dtype=np.float64)
         noise = Chance(self._key, step).now().standard_normal(6)
-        done[:6] = np.clip(done[:6], -1.0, 1.0) + noise * self._scale
-        return done
+        noisy[:6] = np.clip(noisy[:6], -1.0, 1.0) + noise * self._scale
+        return noisy
 
 
-class _Late(Filter):
+class _DelayFilter(Filter):
     def __init__(self, steps: int) -> None:
-        self._coming = deque([np.zeros(7)] * steps)  # a gripper's command of 0 leaves it as it is
+        self._pending = deque([np.zeros(7)] * steps)  # a gripper command of 0 leaves the gripper unchanged
 
     def act(self, action: np.ndarray, step: int) -> np.ndarray:
-        self._coming.append(np.array(action))
-        return self._coming.popleft()
+        self._pending.append(np.array(action))
+        return self._pending.popleft()
 
 
 MIN_ANGLE_RAD = 1e-12
@@ -84,7 +78,9 @@ DISTURBANCE = ActionNoise(translation=0.02, rotation=0.02)
 
 
 @dataclass(frozen=True, slots=True)
-class _Misjudged(Sense):
+class _InaccurateProprioception(Sense):
+    neutral = MappingProxyType({"position": 0.0, "rotation": 0.0, "joints": 0.0, "gripper": 0.0})
+
     position: float = within(0.0, 0.5, default=0.0)
     """Position error of the grip site, in metres."""
     rotation: float = within(0.0, math.pi, default=0.0)
@@ -94,16 +90,9 @@ class _Misjudged(Sense):
     gripper: float = within(0.0, 0.04, default=0.0)
     """Error of each finger, in metres."""
 
-    def __post_init__(self) -> None:
-        Perturbation.__post_init__(self)
-        if not (self.position or self.rotation or self.joints or self.gripper):
-            raise PerturbationError(
-                f"{self.kind}: nothing is changed: expected a position, rotation, joints or gripper above 0"
-            )
-
     def begin(self, key: Key) -> Filter:
         """Return the filter for an episode."""
-        return _MisjudgedFilter(self, key)
+        return _ProprioceptionFilter(self, key)
 
     @abstractmethod
     def error(self, chance: Chance) -> np.ndarray:
@@ -114,7 +103,7 @@ class _Misjudged(Sense):
 
 
 @perturbation
-class ProprioceptionNoise(_Misjudged):
+class ProprioceptionNoise(_InaccurateProprioception):
     """Adds normally distributed errors with these standard deviations to the proprioception, redrawn at every step.
 
     The errors are independent: joint errors do not affect the sensed pose of the end effector.
@@ -130,7 +119,7 @@ class ProprioceptionNoise(_Misjudged):
 
 
 @perturbation
-class ProprioceptionOffset(_Misjudged):
+class ProprioceptionOffset(_InaccurateProprioception):
     """Adds a constant error of exactly this size to the proprioception, in random directions.
 
     The end effector appears translated along a line and rotated about an axis; each joint appears rotated in one
@@ -154,8 +143,8 @@ class ProprioceptionOffset(_Misjudged):
         )
 
 
-class _MisjudgedFilter(Filter):
-    def __init__(self, sense: _Misjudged, key: Key) -> None:
+class _ProprioceptionFilter(Filter):
+    def __init__(self, sense: _InaccurateProprioception, key: Key) -> None:
         self._sense, self._key = sense, key
 
     def observe(self, observation: Observation) -> Observation:

@@ -17,13 +17,12 @@ from assay.perturb.world.ground import TRIES, Ground, Spot, X, Y, carrier, movab
 from assay.perturb.world.position import fits
 from assay.perturb.world.spoken import Relation, Spoken
 from assay.sim.packs.pack import AssetPack
-from assay.sim.packs.registry import planning_pack
 from assay.support.streams import stream
 from assay.tasks import Scene, Task
 
-APART = 0.11
+MIN_EXCHANGE_M = 0.11
 """Minimum displacement of an exchanged object, in metres: the smallest one in LIBERO-PRO."""
-FOLLOWING = 96
+LANDMARK_TRIES = 96
 """Number of positions tried beside a landmark for an object that the instruction locates there."""
 
 Moves = Mapping[str, tuple[float, float]]
@@ -43,7 +42,7 @@ class ExchangePlaces(Perturbation):
     effects = frozenset({Effect.PHYSICS})
     change = Change.POSITION
 
-    apart: float = within(0.05, 0.5, default=APART)
+    apart: float = within(0.05, 0.5, default=MIN_EXCHANGE_M)
     """Minimum displacement of each object, in metres."""
     free: bool | None = False
     """Whether objects move to free positions instead, and movable objects make room for a fixture. None: only if no
@@ -52,7 +51,7 @@ class ExchangePlaces(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Try exchanges in random order, of all goal objects first. Raises PerturbationError if none fits."""
-        spoken, things = Spoken(task), things_about(task)
+        spoken, things = Spoken(task), goal_objects(task)
         here = Ground(task.scene, snug=True).spots
         best: tuple[tuple[int, bool], Scene] = ((0, False), task.scene)
         pairs = () if self.free else self._pairs(task, spoken, things, rng)
@@ -100,7 +99,7 @@ class ExchangePlaces(Perturbation):
             if pairs and len({name for pair in pairs for name in pair}) == 2 * len(pairs):
                 plans.append(tuple(pairs.values()))
         plans = list(dict.fromkeys(plans))
-        # The farther they go, the likelier: LIBERO-PRO's pairs are 20 to 26 cm apart in the median.
+        # Distant pairs tend to come first: in LIBERO-PRO, the median distance is 20 to 26 cm.
         far = [sum(spots[one].distance(spots[other]) for one, other in plan) for plan in plans]
         turns = rng.exponential(size=len(plans)) / np.square(far)
         for index in sorted(range(len(plans)), key=lambda at: (-len(plans[at]), turns[at])):
@@ -137,7 +136,7 @@ class ExchangePlaces(Perturbation):
         if not _has_room(scene, task, moves, snug):
             return None
         before, after = Ground(task.scene, snug=True), Ground(scene, snug=True).spots
-        broken = [relation for relation in spoken.relations if not relation.picks_out(after)]
+        broken = [relation for relation in spoken.relations if not relation.identifies(after)]
         followers = dict.fromkeys(relation.thing for relation in broken if relation.thing not in moves)
         if not broken:
             return scene if before.in_view(scene) else None
@@ -153,21 +152,19 @@ class ExchangePlaces(Perturbation):
         return None
 
 
-def things_about(task: Task) -> tuple[str, ...]:
+def goal_objects(task: Task) -> tuple[str, ...]:
     """Return the movable objects of the goal that are on the workspace, or its fixtures if none exist."""
     entities = {entity.name for entity in task.scene.entities}
     standing = dict.fromkeys(carrier(task.scene, name) for name in task.goal_entities if name in entities)
     return tuple(name for name in standing if name in movable(task)) or tuple(standing)
 
 
-def has_partners(task: Task) -> bool:
-    """Whether any object can exchange positions with an object of the task's goal."""
-    return _has_partners(task, planning_pack())
-
-
 @lru_cache(maxsize=128)
-def _has_partners(task: Task, pack: AssetPack) -> bool:
-    """Cached version of `has_partners`; ``pack`` is the scene's asset pack, which determines object sizes."""
+def has_partners(task: Task, pack: AssetPack) -> bool:
+    """Whether any object can exchange positions with an object of the task's goal.
+
+    ``pack`` is the current planning pack, which determines object sizes; it is part of the cache key.
+    """
     try:
         ExchangePlaces().apply(task, stream("partners", task.id))
     except PerturbationError:
@@ -229,15 +226,15 @@ def _has_room(scene: Scene, task: Task, moves: Moves, snug: bool) -> bool:
 
 
 def _beside(
-    said: Relation, moves: Moves, spots: Mapping[str, Spot], rng: np.random.Generator
+    relation: Relation, moves: Moves, spots: Mapping[str, Spot], rng: np.random.Generator
 ) -> Iterator[tuple[float, float]]:
     """Yield displacements that restore a spatial expression: with a landmark, beside it, or between two landmarks."""
-    here = spots[said.thing]
-    marks = [mark[0] for mark in said.landmarks]
+    here = spots[relation.thing]
+    marks = [mark[0] for mark in relation.landmarks]
     yield from (moves[mark] for mark in marks if mark in moves)
     if not marks:
         return
-    for _ in range(FOLLOWING):
+    for _ in range(LANDMARK_TRIES):
         x, y = (sum(getattr(spots[mark], axis) for mark in marks) / len(marks) for axis in "xy")
         if len(marks) == 1:
             angle, air = rng.uniform(0, 2 * np.pi), rng.uniform(0.01, 0.07)

@@ -13,7 +13,7 @@ import numpy as np
 from assay.errors import PerturbationError, did_you_mean
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.footprints import Footprint, footprint
-from assay.sim.layout import LAYOUTS, layout_of
+from assay.sim.layout import LAYOUTS, ArenaLayout, layout_of
 from assay.sim.visibility import newly_hidden
 from assay.tasks import Arena, Atom, Entity, Goal, Predicate, Rectangle, Region, Scene, Task
 
@@ -66,6 +66,12 @@ class Spot:
             return self.distance(other) - max(self.half_x, self.half_y) - max(other.half_x, other.half_y)
         return float(np.hypot(dx, dy)) if min(dx, dy) > 0 else max(dx, dy)
 
+    def gap(self, other: Spot) -> float:
+        """Return the gap between two spots as rectangles, in metres; 0 if they overlap."""
+        dx = abs(self.x - other.x) - self.half_x - other.half_x
+        dy = abs(self.y - other.y) - self.half_y - other.half_y
+        return float(np.hypot(max(dx, 0.0), max(dy, 0.0)))
+
     @property
     def _round(self) -> bool:
         return 0.8 < self.half_x / self.half_y < 1.25 and self.half_x < 0.1
@@ -89,9 +95,7 @@ class Ground:
     def __init__(self, scene: Scene, goal: Goal = NOTHING, *, snug: bool = False) -> None:
         self.scene = scene
         self._snug = snug
-        layout = layout_of(scene)
-        self._base = np.subtract(layout.robot[:2], layout.offset[:2])
-        """Position of the robot's base, in metres from the workspace's centre."""
+        self._base = robot_base(layout_of(scene))
         standing = {
             entity: region
             for entity in scene.entities
@@ -135,14 +139,13 @@ class Ground:
 
     def reachable(self, spot: Spot) -> bool:
         """Whether the robot can reach a position, and the scene camera in its default pose sees it."""
-        distance = float(np.hypot(spot.x - self._base[0], spot.y - self._base[1]))
+        distance = spot.distance(self._base)
         within = X[0] <= spot.x <= X[1] and Y[0] <= spot.y <= Y[1]
         near = NEAREST <= distance <= FURTHEST - spot.over
         place, axes = _camera(self.scene.arena)
         right, up, back = (np.array(LAYOUTS[self.scene.arena].offset) + (spot.x, spot.y, 0.0) - place) @ axes
-        edge = max(abs(right), abs(up)) / (
-            -back * np.tan(np.radians(FIELD / 2))
-        )  # 1 at the edge of the image
+        # 0 at the centre of the image, 1 at its edge
+        edge = max(abs(right), abs(up)) / (-back * np.tan(np.radians(FIELD / 2)))
         return bool(within and near and edge <= IN_VIEW)
 
     def anywhere(
@@ -186,6 +189,11 @@ class Ground:
             half_y + jitter[1],
             takes.height if receiving and not fixture else 0.0,
         )
+
+
+def robot_base(layout: ArenaLayout) -> Spot:
+    """Return the centre of the robot's base, as a spot without extent."""
+    return Spot(layout.robot[0] - layout.offset[0], layout.robot[1] - layout.offset[1], 0.0, 0.0)
 
 
 def standing_region(scene: Scene, name: str) -> Region | None:

@@ -19,10 +19,10 @@ SMALL = (
     "orange_juice", "porcelain_mug", "red_coffee_mug", "salad_dressing", "tomato_sauce", "wine_bottle",
 )  # fmt: skip
 """Categories of small objects in the built-in tasks."""
-_OWN = "primitives"
+_BUILTIN_PACK = "primitives"
 """Asset pack with the categories of the built-in tasks."""
 _NOUNS = frozenset({"basket", "book", "bottle", "bowl", "cabinet", "mug", "plate"})
-_SMALLEST = 0.065
+_MAX_SMALL_M = 0.065
 """Maximum half-length of a small object, in metres."""
 
 
@@ -63,31 +63,31 @@ def _bases(pack: AssetPack) -> frozenset[str]:
 def small() -> frozenset[str]:
     """Return the pack's small movable categories: those of the built-in tasks, and those that only the pack has."""
     pack = planning_pack()
-    return pack.categories & frozenset(SMALL) | (_little(pack) - load_pack(_OWN).categories)
+    return pack.categories & frozenset(SMALL) | (_small_in_pack(pack) - load_pack(_BUILTIN_PACK).categories)
 
 
 def unseen() -> tuple[str, ...]:
     """Return the small movable categories of sorts that occur in no built-in task, sorted."""
     trained = _trained_sorts()
     return tuple(
-        sorted(category for category in _little(planning_pack()) if sort_of(category) not in trained)
+        sorted(category for category in _small_in_pack(planning_pack()) if sort_of(category) not in trained)
     )
 
 
 @cache
 def _trained_sorts() -> frozenset[str]:
     """Return the sorts of objects in the built-in tasks."""
-    with planned_on(_OWN):
+    with planned_on(_BUILTIN_PACK):
         return frozenset(
             sort_of(entity.category) for task in tasks.resolve("all") for entity in task.scene.entities
         )
 
 
 @cache
-def _little(pack: AssetPack) -> frozenset[str]:
+def _small_in_pack(pack: AssetPack) -> frozenset[str]:
     """Return the small movable categories of a pack, without variants and primitive shapes."""
     movable = _bases(pack) - pack.fixtures - frozenset(SHAPES)
-    return frozenset(category for category in movable if max(footprint(category).half) < _SMALLEST)
+    return frozenset(category for category in movable if max(footprint(category).half) < _MAX_SMALL_M)
 
 
 def sort_of(category: str) -> str:
@@ -114,9 +114,9 @@ def _places(pack: AssetPack, category: str) -> frozenset[str]:
 
 def _packs() -> Iterator[AssetPack]:
     """Yield asset packs, Assay's first: plugins, whose import may be slow, are loaded only if needed."""
-    yield load_pack(_OWN)
+    yield load_pack(_BUILTIN_PACK)
     for name in PACKS:
-        with suppress(AssetError):  # of a pack whose files are not at hand
+        with suppress(AssetError):  # skip packs whose files are not installed
             yield load_pack(name)
 
 

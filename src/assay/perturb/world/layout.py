@@ -12,7 +12,7 @@ from assay.episodes.fields import between, within
 from assay.errors import PerturbationError
 from assay.perturb.world.ground import Ground, add_entity, carrier, fresh_name, movable_entity, target
 from assay.perturb.world.kinds import check_category, small, sort_of
-from assay.perturb.world.spoken import Spoken, colours_said, true_to
+from assay.perturb.world.spoken import Spoken, matches_colour, named_colours
 from assay.sim.footprints import footprint
 from assay.tasks import Entity, Task
 from assay.tasks.language.lexicon import mentions, names_of
@@ -97,7 +97,7 @@ class Confound(Perturbation):
         finish = original.finish if self.colour is None else Finish(self.colour)
         double = replace(original, name=fresh_name(task.scene, f"{original.name}_double"), finish=finish)
         ground, spoken = Ground(task.scene, task.goal), Spoken(task)
-        by_colour = self.colour is not None and not true_to(colours_said(task, original), self.colour)
+        by_colour = self.colour is not None and not matches_colour(named_colours(task, original), self.colour)
         thing = carrier(task.scene, original.name)
         if not by_colour and not spoken.about(thing):
             raise PerturbationError(
@@ -107,7 +107,7 @@ class Confound(Perturbation):
             spot = ground.anywhere(rng, double)
             if spot is None:
                 break
-            if by_colour or spoken.tell(thing, double.name, spot):
+            if by_colour or spoken.distinguishes(thing, double.name, spot):
                 return replace(task, scene=add_entity(task.scene, double, spot))
         reason = f"{self.kind}: no room in view for a second {original.category}"
         raise PerturbationError(reason if by_colour else reason + spoken.condition)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import field, replace
+from types import MappingProxyType
 
 import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.episodes.fields import between, check_change, within
+from assay.episodes.fields import between, within
 from assay.errors import PerturbationError
 from assay.perturb.world.ground import movable_entity, named_entity, target
 from assay.perturb.world.kinds import Among, candidates, check_category, places_of
-from assay.perturb.world.spoken import colours_said, true_to
+from assay.perturb.world.spoken import matches_colour, named_colours
 from assay.sim.categories import OPENING, SWITCHING
 from assay.sim.footprints import footprint
 from assay.sim.packs.registry import planning_pack
@@ -25,12 +26,12 @@ NEW_COLOURS = ("red", "blue", "green", "yellow", "purple", "orange")
 """Names of the colours to draw from."""
 HUES = tuple(COLOURS[name] for name in NEW_COLOURS)
 """The colours of `NEW_COLOURS` as (red, green, blue)."""
-BLACKISH = (0.25, 0.25, 0.25)
+DARK_GREY = (0.25, 0.25, 0.25)
 """Colour of patterns on black objects, because a pattern in pure black would be invisible."""
 DRAWN_PATTERNS = (Pattern.CHECKER, Pattern.STRIPES, Pattern.SPECKLES, Pattern.GRADIENT)
 """Patterns to draw from."""
 
-AS_LARGE = 1.15
+MAX_SIZE_RATIO = 1.15
 """Maximum size ratio of a replacement model; much smaller or larger objects are hard to grasp."""
 
 
@@ -55,31 +56,27 @@ class Recolour(Perturbation):
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the finish of one entity."""
         entity = named_entity(task.scene, self.thing or target(task))
-        colour = self._colour(colours_said(task, entity)) or HUES[int(rng.integers(len(HUES)))]
+        colour = self._colour(named_colours(task, entity)) or HUES[int(rng.integers(len(HUES)))]
         return with_entity(task, replace(entity, finish=Finish(colour, self.pattern)))
 
     def finishes(self, task: Task) -> list[Finish]:
         """Return the finishes from which one is drawn; empty if all would make the instruction false."""
         entity = named_entity(task.scene, self.thing or target(task))
         try:
-            colour = self._colour(colours_said(task, entity))
+            colour = self._colour(named_colours(task, entity))
         except PerturbationError:
             return []
         return [Finish(hue, self.pattern) for hue in ((colour,) if colour is not None else HUES)]
 
-    def is_true(self, task: Task) -> bool:
-        """Whether the instruction of a task remains true."""
-        return bool(self.finishes(task))
-
-    def _colour(self, said: Collection[str]) -> Colour | None:
+    def _colour(self, named: Collection[str]) -> Colour | None:
         """Return the colour to use; None for any. Raises PerturbationError if the instruction names another."""
-        if not said:
+        if not named:
             return self.colour
-        name, *more = sorted(said)
+        name, *more = sorted(named)
         if self.colour is None and self.pattern is not None and not more:
-            return BLACKISH if name == "black" else COLOURS[name]
-        if self.colour is None or more or not true_to(said, self.colour):
-            raise PerturbationError(f"{self.kind}: the instruction calls it {' and '.join(sorted(said))}")
+            return DARK_GREY if name == "black" else COLOURS[name]
+        if self.colour is None or more or not matches_colour(named, self.colour):
+            raise PerturbationError(f"{self.kind}: the instruction calls it {' and '.join(sorted(named))}")
         return self.colour
 
 
@@ -90,15 +87,12 @@ class Resize(Perturbation):
     kind = "world/resize"
     effects = frozenset({Effect.PHYSICS})
     change = Change.OBJECT
+    neutral = MappingProxyType({"factor": 1.0})
 
     factor: float = within(0.5, 1.5)
     """Scale factor of all lengths."""
     thing: str = ""
     """Name of the object; the target if empty."""
-
-    def __post_init__(self) -> None:
-        Perturbation.__post_init__(self)
-        check_change(self, factor=1.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Multiply the current size of one movable entity by the factor."""
@@ -139,10 +133,10 @@ class Replace(Perturbation):
         if self.category:
             return self._recategorise(task, entity, self.category)
         reason = f"{self.kind}: no category in '{self.among}' can replace {entity.name}"
-        colours = colours_said(task, entity) if self.among is Among.SAME else ()
+        colours = named_colours(task, entity) if self.among is Among.SAME else ()
         if colours:
             reason += f" and is {' and '.join(sorted(colours))}, as the instruction says"
-        possible = _absent(task, entity, self.among, colours)
+        possible = _replacements(task, entity, self.among, colours)
         for category in map(str, rng.permutation(possible)):
             try:
                 return self._recategorise(task, entity, category)
@@ -153,7 +147,7 @@ class Replace(Perturbation):
     def models(self, task: Task, entity: Entity) -> list[str]:
         """Return the categories that may replace an entity such that colours in the instruction remain true."""
         fit = []
-        for category in _absent(task, entity, self.among, colours_said(task, entity)):
+        for category in _replacements(task, entity, self.among, named_colours(task, entity)):
             with suppress(PerturbationError):
                 self._recategorise(task, entity, category)
                 fit.append(category)
@@ -213,14 +207,14 @@ class Alter(Perturbation):
         """Return the possible changes to an object in non-empty groups: new appearances, a larger size, other
         models.
         """
-        usual = replace(thing, size=1.0)
+        default = replace(thing, size=1.0)
         looks = [
-            replace(usual, finish=finish)
+            replace(default, finish=finish)
             for pattern in (None, *DRAWN_PATTERNS)
             for finish in Recolour(pattern=pattern, thing=thing.name).finishes(task)
         ]
         fixed = thing in task.scene.fixtures
-        sizes = [] if fixed else [replace(usual, size=1 + self.size)]
+        sizes = [] if fixed else [replace(default, size=1 + self.size)]
 
         def measure(category: str) -> np.ndarray:
             """Return the half-lengths and the height of a category, in metres."""
@@ -232,9 +226,9 @@ class Alter(Perturbation):
             for model in Replace(among=Among.SAME).models(task, thing)
         }
         models = [
-            replace(usual, category=model, finish=Finish())
+            replace(default, category=model, finish=Finish())
             for model, ratio in ratios.items()
-            if (ratio >= 1 / AS_LARGE).all() and (ratio <= AS_LARGE).all()
+            if (ratio >= 1 / MAX_SIZE_RATIO).all() and (ratio <= MAX_SIZE_RATIO).all()
         ]
         return [way for way in (looks, sizes, models) if way]
 
@@ -269,15 +263,17 @@ class Remove(Perturbation):
         return replace(task, scene=scene)
 
 
-def _absent(task: Task, entity: Entity, among: Among, said: Collection[str]) -> list[str]:
-    """Return the possible replacements for an entity that are not in the scene; ``said`` are its colours in the
+def _replacements(task: Task, entity: Entity, among: Among, named: Collection[str]) -> list[str]:
+    """Return the possible replacements for an entity that are not in the scene; ``named`` are its colours in the
     instruction.
     """
-    here = {other.category for other in task.scene.entities}  # two alike would leave the words ambiguous
+    here = {
+        other.category for other in task.scene.entities
+    }  # a second object of a category would be ambiguous
     return [
         candidate
         for candidate in candidates(entity.category, among)
-        if candidate not in here and (not said or COLOURS.keys() & candidate.split("_") == said)
+        if candidate not in here and (not named or COLOURS.keys() & candidate.split("_") == named)
     ]
 
 

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import StrEnum
 from functools import lru_cache
 from itertools import product
 from math import cos, hypot, sin
+from types import MappingProxyType
 
 import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.episodes.fields import check_change, within
+from assay.episodes.fields import within
 from assay.errors import PerturbationError
-from assay.perturb.world.ground import TRIES, Ground, Spot, carrier, move_entity, named_entity, target
+from assay.perturb.world.ground import (
+    TRIES,
+    Ground,
+    Spot,
+    carrier,
+    move_entity,
+    named_entity,
+    robot_base,
+    target,
+)
 from assay.perturb.world.spoken import Spoken
 from assay.sim.layout import layout_of
 from assay.sim.packs.pack import AssetPack
@@ -23,17 +33,17 @@ from assay.tasks import Entity, Scene, Task
 
 MAX_DISTANCE_M = 0.6
 """Maximum displacement, in metres: the size of a workspace."""
-EDGE = (0.45, 0.55)
+FIXTURE_LIMITS_M = (0.45, 0.55)
 """Maximum extent of a fixture from the workspace's centre, away from the robot and sideways, in metres."""
 SWEEP = tuple(round(0.05 * step, 2) for step in range(1, 9))
 """Distances that a direction should allow, in metres."""
 DIRECTIONS = 72
 """Number of directions tried, evenly spaced."""
-DRAWN = 12
+COMPARED_DIRECTIONS = 12
 """Number of directions compared; the best of all would be nearly the same for every seed."""
 MIN_TARGET_MOVE_M = 0.03
 """Minimum move of the target, in metres, or a quarter of the maximum move if that is less."""
-CLEAR = 0.18
+MIN_BASE_DISTANCE_M = 0.18
 """Minimum distance of a fixture from the robot's base, in metres; the smallest in LIBERO is 0.19."""
 
 
@@ -48,13 +58,10 @@ class Jitter(Perturbation):
     kind = "world/jitter"
     effects = frozenset({Effect.PHYSICS})
     change = Change.POSITION
+    neutral = MappingProxyType({"radius": 0.0})
 
     radius: float = within(0.0, 0.2)
     """Maximum displacement, in metres."""
-
-    def __post_init__(self) -> None:
-        Perturbation.__post_init__(self)
-        check_change(self, radius=0.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Move the objects one by one, each to a free position near its original one."""
@@ -90,14 +97,14 @@ class Displace(Perturbation):
         if self.distance == 0:
             return task
         angles = rng.uniform(0, 2 * np.pi) + 2 * np.pi * rng.permutation(DIRECTIONS) / DIRECTIONS
-        spoken, (_, snug) = Spoken(task), _grounds(task)
-        for angle in _best_first(task, name, tuple(angles.tolist()), planning_pack()):
-            dx, dy = self.distance * cos(angle), self.distance * sin(angle)
-            scene = move_entity(task.scene, name, dx, dy)
-            if _leads(snug, spoken, name, dx, dy) and snug.in_view(scene):
-                return replace(task, scene=scene)
-        where = f"no free position in view {self.distance:g} m from {name}"
-        raise PerturbationError(f"{self.kind}: {where}{spoken.condition}")
+        _, snug = _grounds(task)
+        moves = (
+            (snug, self.distance * cos(angle), self.distance * sin(angle))
+            for angle in _best_first(task, name, tuple(angles.tolist()), planning_pack())
+        )
+        return _make_first_move(
+            task, name, moves, f"{self.kind}: no free position in view {self.distance:g} m"
+        )
 
 
 class WorkspaceAxis(StrEnum):
@@ -132,15 +139,11 @@ class DisplaceAlong(Perturbation):
         name = carrier(task.scene, named_entity(task.scene, self.thing or target(task)).name)
         if self.distance == 0:
             return task
-        spoken, first = Spoken(task), int(rng.choice((-1, 1)))
-        for ground, way in product(_grounds(task), (first, -first)):
-            step = way * self.distance
-            dx, dy = (step, 0.0) if self.along is WorkspaceAxis.X else (0.0, step)
-            scene = move_entity(task.scene, name, dx, dy)
-            if _leads(ground, spoken, name, dx, dy) and ground.in_view(scene):
-                return replace(task, scene=scene)
-        where = f"no free position in view {self.distance:g} m from {name} along {self.along}"
-        raise PerturbationError(f"{self.kind}: {where}{spoken.condition}")
+        sign = int(rng.choice((-1, 1)))
+        x, y = (self.distance, 0.0) if self.along is WorkspaceAxis.X else (0.0, self.distance)
+        moves = ((ground, way * x, way * y) for ground, way in product(_grounds(task), (sign, -sign)))
+        problem = f"{self.kind}: no free position in view {self.distance:g} m along {self.along}"
+        return _make_first_move(task, name, moves, problem)
 
 
 @perturbation
@@ -244,7 +247,9 @@ class MoveFixture(Perturbation):
                 angle, distance = rng.uniform(0, 2 * np.pi), self.distance * rng.uniform(0.5, 1.0)
                 dx, dy = float(distance * np.cos(angle)), float(distance * np.sin(angle))
                 there = here.shift(dx, dy)
-                stands = _stands(task.scene, there) and not any(there.overlaps(other) for other in others)
+                stands = _is_on_table(task.scene, there) and not any(
+                    there.overlaps(other) for other in others
+                )
                 after = {**spoken.spots, name: spoken.spots[name].shift(dx, dy)}
                 scene = move_entity(task.scene, name, dx, dy)
                 if stands and spoken.hold(after) and ground.in_view(scene):
@@ -302,7 +307,7 @@ def fits(ground: Ground, entity: Entity, dx: float, dy: float, *, lenient: bool 
         ground.clear(place.shift(dx, dy), without=(name,), after=place if lenient else None)
         for place in places
     )
-    return _stands(scene, there) and ground.reachable(there) and all(are_clear)
+    return _is_on_table(scene, there) and ground.reachable(there) and all(are_clear)
 
 
 def _grounds(task: Task) -> tuple[Ground, Ground]:
@@ -310,13 +315,12 @@ def _grounds(task: Task) -> tuple[Ground, Ground]:
     return Ground(task.scene, task.goal), Ground(task.scene, task.goal, snug=True)
 
 
-def _stands(scene: Scene, spot: Spot) -> bool:
+def _is_on_table(scene: Scene, spot: Spot) -> bool:
     """Whether a fixture is completely on the table and clear of the robot."""
-    layout = layout_of(scene)
-    x, y = np.subtract(layout.robot[:2], layout.offset[:2])
-    gap = np.hypot(max(abs(spot.x - x) - spot.half_x, 0.0), max(abs(spot.y - y) - spot.half_y, 0.0))
-    within = spot.x + spot.half_x <= EDGE[0] and abs(spot.y) + spot.half_y <= EDGE[1]
-    return bool(within and gap >= CLEAR)
+    on_table = (
+        spot.x + spot.half_x <= FIXTURE_LIMITS_M[0] and abs(spot.y) + spot.half_y <= FIXTURE_LIMITS_M[1]
+    )
+    return on_table and spot.gap(robot_base(layout_of(scene))) >= MIN_BASE_DISTANCE_M
 
 
 @lru_cache(maxsize=64)
@@ -333,8 +337,21 @@ def _best_first(task: Task, name: str, angles: tuple[float, ...], pack: AssetPac
         possible = [step for step in steps if _leads(snug, spoken, name, *step)]
         counts[angle] = len(possible), sum(_leads(roomy, spoken, name, *step) for step in possible)
     whole = [angle for angle in angles if counts[angle][0] == len(SWEEP)]
-    best = max(whole or angles[:DRAWN], key=counts.__getitem__)
+    best = max(whole or angles[:COMPARED_DIRECTIONS], key=counts.__getitem__)
     return tuple(sorted(angles, key=lambda angle: 1 - cos(angle - best)))
+
+
+def _make_first_move(
+    task: Task, name: str, moves: Iterable[tuple[Ground, float, float]], problem: str
+) -> Task:
+    """Return the task after the first of several moves (dx, dy) that leads an object to a free position in view."""
+    spoken = Spoken(task)
+    for ground, dx, dy in moves:
+        if _leads(ground, spoken, name, dx, dy):
+            scene = move_entity(task.scene, name, dx, dy)
+            if ground.in_view(scene):
+                return replace(task, scene=scene)
+    raise PerturbationError(f"{problem} from {name}{spoken.condition}")
 
 
 def _leads(ground: Ground, spoken: Spoken, name: str, dx: float, dy: float) -> bool:

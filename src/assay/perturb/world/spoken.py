@@ -17,7 +17,7 @@ from math import hypot, inf
 import numpy as np
 
 from assay.errors import PerturbationError
-from assay.perturb.world.ground import Ground, Spot, carrier
+from assay.perturb.world.ground import Ground, Spot, carrier, robot_base
 from assay.perturb.world.kinds import sort_of
 from assay.sim.layout import layout_of
 from assay.tasks import Entity, Task
@@ -30,7 +30,7 @@ CLEAR = 0.08
 OTHER_COLOUR = 0.35
 """Minimum difference in red, green or blue (0 to 1) between two different colours."""
 
-Off = Callable[[Spot, Sequence[Spot]], float]
+Deviation = Callable[[Spot, Sequence[Spot]], float]
 """Function that returns the deviation from a relation, in metres, given a spot and those of the landmarks."""
 
 
@@ -42,22 +42,24 @@ class Relation:
     """The expression, for example ``next to the plate``."""
     thing: str
     """Name of the object on the workspace: the described object, or the one that carries it."""
-    likes: tuple[str, ...]
+    lookalikes: tuple[str, ...]
     """Names of the objects on the workspace that look the same as the described object, or carry one that does."""
     landmarks: tuple[tuple[str, ...], ...]
     """For each landmark, the names of the objects that its name may refer to."""
-    off: Off
+    deviation: Deviation
     limit: float
     """Maximum deviation for which the expression is true, in metres."""
 
-    def picks_out(self, spots: Mapping[str, Spot], clear: float = CLEAR) -> bool:
+    def identifies(self, spots: Mapping[str, Spot], clear: float = CLEAR) -> bool:
         """Whether the expression is true of the object, and fits it better than others by ``clear`` metres."""
-        here = self._off(self.thing, spots)
-        return here <= self.limit and all(self._off(like, spots) >= here + clear for like in self.likes)
+        here = self._deviation(self.thing, spots)
+        return here <= self.limit and all(
+            self._deviation(like, spots) >= here + clear for like in self.lookalikes
+        )
 
-    def _off(self, name: str, spots: Mapping[str, Spot]) -> float:
+    def _deviation(self, name: str, spots: Mapping[str, Spot]) -> float:
         choices = product(*([spots[candidate] for candidate in landmark] for landmark in self.landmarks))
-        return min(self.off(spots[name], marks) for marks in choices)
+        return min(self.deviation(spots[name], marks) for marks in choices)
 
 
 class Spoken:
@@ -67,22 +69,24 @@ class Spoken:
         self.spots: Mapping[str, Spot] = Ground(task.scene, snug=True).spots
         """Initial footprints of the objects, before any move."""
         self.relations = tuple(
-            name for name in dict.fromkeys(_relations(task)) if name.picks_out(self.spots, clear=0.0)
+            relation
+            for relation in dict.fromkeys(_relations(task))
+            if relation.identifies(self.spots, clear=0.0)
         )
 
     def hold(self, spots: Mapping[str, Spot]) -> bool:
         """Whether every expression still identifies its object, with objects at these spots."""
-        return all(relation.picks_out(spots) for relation in self.relations)
+        return all(relation.identifies(spots) for relation in self.relations)
 
     def about(self, thing: str) -> tuple[Relation, ...]:
         """Return the spatial expressions about one object."""
         return tuple(relation for relation in self.relations if relation.thing == thing)
 
-    def tell(self, thing: str, double: str, spot: Spot) -> bool:
+    def distinguishes(self, thing: str, double: str, spot: Spot) -> bool:
         """Whether a spatial expression distinguishes an object from its double at a spot."""
         spots = {**self.spots, double: spot}
         return any(
-            replace(relation, likes=(*relation.likes, double)).picks_out(spots)
+            replace(relation, lookalikes=(*relation.lookalikes, double)).identifies(spots)
             for relation in self.about(thing)
         )
 
@@ -95,29 +99,27 @@ class Spoken:
         return f"; these words must remain true of exactly one object: {texts}" if texts else ""
 
 
-def colours_said(task: Task, entity: Entity) -> set[str]:
+def named_colours(task: Task, entity: Entity) -> set[str]:
     """Return the colours that an instruction gives for an entity: ``black`` in "the black bowl"."""
     plain = " ".join(words(task.instruction.text)).replace(*NO_COLOUR)
     for names in (names_of(entity.category), (sort_of(entity.category),)):
         forms = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-        called = re.findall(rf"(?:\b\w+ )?\b(?:{forms})\b", plain)
-        if called:
-            return {word for phrase in called for word in phrase.split() if word in COLOURS}
+        phrases = re.findall(rf"(?:\b\w+ )?\b(?:{forms})\b", plain)
+        if phrases:
+            return {word for phrase in phrases for word in phrase.split() if word in COLOURS}
     return set()
 
 
-def true_to(said: Collection[str], colour: Colour) -> bool:
+def matches_colour(names: Collection[str], colour: Colour) -> bool:
     """Whether a colour is close to one of the named colours, or no colour is named."""
-    off = (float(np.abs(np.subtract(colour, COLOURS[name])).max()) for name in said)
-    return min(off, default=0.0) <= OTHER_COLOUR
+    deviation = (float(np.abs(np.subtract(colour, COLOURS[name])).max()) for name in names)
+    return min(deviation, default=0.0) <= OTHER_COLOUR
 
 
 def _relations(task: Task) -> Iterator[Relation]:
     """Yield the spatial expressions before and after the names of the goal's objects."""
     scene, text = task.scene, " ".join(words(task.instruction.text))
-    layout = layout_of(scene)
-    x, y = np.subtract(layout.robot[:2], layout.offset[:2]).tolist()
-    robot = Spot(x, y, 0.0, 0.0)
+    robot = robot_base(layout_of(scene))
     measures = _MEASURES | {
         "nearest": (partial(_from_the_robot, robot, 1), inf),
         "furthest": (partial(_from_the_robot, robot, -1), inf),
@@ -131,15 +133,15 @@ def _relations(task: Task) -> Iterator[Relation]:
             if other != entity and (other.category, other.finish) == (entity.category, entity.finish)
         ]
         for position in (read for form in names[entity.name] for read in positions(text, form, names)):
-            landmarks, (off, limit) = position.landmarks, measures[position.relation]
+            landmarks, (deviation, limit) = position.landmarks, measures[position.relation]
             if position.relation == "middle":
                 landmarks = tuple((same,) for same in (entity.name, *alike))
             try:
-                thing, likes = carrier(scene, entity.name), tuple(carrier(scene, same) for same in alike)
+                thing, lookalikes = carrier(scene, entity.name), tuple(carrier(scene, same) for same in alike)
                 marks = tuple(tuple(carrier(scene, landmark) for landmark in mark) for mark in landmarks)
             except PerturbationError:
-                continue  # something hangs in the air
-            yield Relation(position.text, thing, likes, marks, off, limit)
+                continue  # an object does not start on the workspace
+            yield Relation(position.text, thing, lookalikes, marks, deviation, limit)
 
 
 def _between(here: Spot, marks: Sequence[Spot]) -> float:
@@ -165,7 +167,7 @@ def _from_the_mean(here: Spot, marks: Sequence[Spot]) -> float:
     return hypot(here.x - x, here.y - y)
 
 
-_MEASURES: dict[str, tuple[Off, float]] = {
+_MEASURES: dict[str, tuple[Deviation, float]] = {
     "left": (lambda here, marks: here.y, inf),
     "right": (lambda here, marks: -here.y, inf),
     "front": (lambda here, marks: -here.x, inf),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field, replace
-from math import hypot
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.episodes.fields import between, check_change, within
+from assay.episodes.fields import between, within
 from assay.errors import PerturbationError, did_you_mean
-from assay.perturb.world.ground import Ground
+from assay.perturb.world.ground import Ground, robot_base
 from assay.perturb.world.objects import HUES
 from assay.sim.layout import LAYOUTS, layout_of
 from assay.sim.render import CAMERAS
@@ -79,10 +79,8 @@ class Room(Perturbation):
 def _clears_robot(scene: Scene, arena: Arena) -> bool:
     """Whether all fixtures would be clear of the robot's pedestal in another room, if the robot has one there."""
     layout, spots = LAYOUTS[arena], Ground(scene).spots
-    x, y = np.subtract(layout.robot[:2], layout.offset[:2])
     standing = (spots[fixture.name] for fixture in scene.fixtures if fixture.name in spots)
-    gaps = (hypot(max(abs(s.x - x) - s.half_x, 0.0), max(abs(s.y - y) - s.half_y, 0.0)) for s in standing)
-    return not layout.mounted or all(gap >= PEDESTAL for gap in gaps)
+    return not layout.mounted or all(spot.gap(robot_base(layout)) >= PEDESTAL for spot in standing)
 
 
 @perturbation
@@ -113,6 +111,9 @@ class Relight(Perturbation):
     kind = "world/light"
     effects = frozenset({Effect.LOOKS})
     change = Change.ROOM
+    neutral = MappingProxyType(
+        {"intensity": 1.0, "colour": (1.0, 1.0, 1.0), "tilt": (0.0, 0.0), "shadows": None}
+    )
 
     intensity: float = within(0.0, 3.0, default=1.0)
     """Factor on the brightness of the lamps."""
@@ -123,19 +124,15 @@ class Relight(Perturbation):
     shadows: bool | None = None
     """Whether lamps cast shadows; the room's default if None."""
 
-    def __post_init__(self) -> None:
-        Perturbation.__post_init__(self)
-        check_change(self, intensity=1.0, colour=(1.0, 1.0, 1.0), tilt=(0.0, 0.0), shadows=None)
-
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the lights, in addition to earlier changes to the staging."""
-        usual = task.scene.staging.lighting
-        red, green, blue = np.multiply(usual.colour, self.colour).tolist()
+        current = task.scene.staging.lighting
+        red, green, blue = np.multiply(current.colour, self.colour).tolist()
         both = Relight(
-            usual.intensity * self.intensity,
+            current.intensity * self.intensity,
             (red, green, blue),
-            (usual.tilt[0] + self.tilt[0], usual.tilt[1] + self.tilt[1]),
-            usual.shadows if self.shadows is None else self.shadows,
+            (current.tilt[0] + self.tilt[0], current.tilt[1] + self.tilt[1]),
+            current.shadows if self.shadows is None else self.shadows,
         )
         return with_staging(task, lighting=Lighting(both.intensity, both.colour, both.tilt, both.shadows))
 
@@ -147,23 +144,20 @@ class StartPose(Perturbation):
     kind = "world/robot"
     effects = frozenset({Effect.PHYSICS})
     change = Change.ROBOT
+    neutral = MappingProxyType({"joints": 0.0, "base": (0.0, 0.0)})
 
     joints: float = within(0.0, 0.5, default=0.0)
     """Maximum offset of each joint, in radians; the offsets are drawn."""
     base: tuple[float, float] = field(default=(0.0, 0.0), metadata=between(-0.15, 0.15))
     """Offset of the base (x, y), in metres."""
 
-    def __post_init__(self) -> None:
-        Perturbation.__post_init__(self)
-        check_change(self, joints=0.0, base=(0.0, 0.0))
-
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the initial pose, in addition to earlier changes to the staging."""
-        usual = task.scene.staging.robot
+        current = task.scene.staging.robot
         angles = rng.uniform(-self.joints, self.joints, size=7) if self.joints else np.zeros(7)
-        a, b, c, d, e, f, g = map(float, usual.joints + angles)
-        base = (usual.base[0] + self.base[0], usual.base[1] + self.base[1])
-        StartPose(max(map(abs, (a, b, c, d, e, f, g))), base)  # both together may be too much
+        a, b, c, d, e, f, g = map(float, current.joints + angles)
+        base = (current.base[0] + self.base[0], current.base[1] + self.base[1])
+        StartPose(max(map(abs, (a, b, c, d, e, f, g))), base)  # the combined change must be valid, too
         return with_staging(task, robot=RobotStart((a, b, c, d, e, f, g), base))
 
 
@@ -174,7 +168,7 @@ def with_staging(task: Task, **changes: object) -> Task:
 
 
 _CAMERA = "agentview"
-LARGEST_TURN = 0.6
+MAX_TURN_RAD = 0.6
 """Maximum rotation of a camera about each axis, in radians."""
 
 
@@ -185,31 +179,31 @@ class MoveCamera(Perturbation):
     kind = "world/camera"
     effects = frozenset({Effect.LOOKS})
     change = Change.CAMERA
+    neutral = MappingProxyType({"shift": (0.0, 0.0, 0.0), "turn": (0.0, 0.0, 0.0), "zoom": 1.0})
 
     camera: str = _CAMERA
     """Name of the camera: the scene camera, or ``robot0_eye_in_hand``."""
     shift: Vector3 = field(default=(0.0, 0.0, 0.0), metadata=between(-1.0, 1.0))
     """Translation, in metres."""
-    turn: Vector3 = field(default=(0.0, 0.0, 0.0), metadata=between(-LARGEST_TURN, LARGEST_TURN))
+    turn: Vector3 = field(default=(0.0, 0.0, 0.0), metadata=between(-MAX_TURN_RAD, MAX_TURN_RAD))
     """Rotation as pitch, yaw and roll, in radians."""
     zoom: float = within(0.5, 1.8, default=1.0)
     """Factor on the field of view."""
 
     def __post_init__(self) -> None:
-        Perturbation.__post_init__(self)
         if self.camera not in CAMERAS:
             raise PerturbationError(
                 f"{self.kind}: there is no camera '{self.camera}': {did_you_mean(self.camera, CAMERAS)}"
             )
-        check_change(self, shift=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0), zoom=1.0)
+        Perturbation.__post_init__(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the camera, in addition to earlier changes to the staging."""
-        from scipy.spatial.transform import Rotation  # a quarter of a second, and few need it
+        from scipy.spatial.transform import Rotation  # the import takes 0.25 s, and few runs need it
 
         before = _change_of(task, self.camera)
         zoom = before.zoom * self.zoom
-        MoveCamera(self.camera, self.shift, self.turn, zoom)  # both together may be too much
+        MoveCamera(self.camera, self.shift, self.turn, zoom)  # the combined change must be valid, too
         turn = Rotation.from_euler("XYZ", before.turn) * Rotation.from_euler("XYZ", self.turn)
         return _with_camera(task, self.camera, np.add(before.shift, self.shift), turn, zoom)
 
@@ -221,6 +215,7 @@ class Orbit(Perturbation):
     kind = "world/orbit"
     effects = frozenset({Effect.LOOKS})
     change = Change.CAMERA
+    neutral = MappingProxyType({"azimuth": 0.0, "elevation": 0.0, "distance": 1.0})
 
     azimuth: float = within(-1.6, 1.6, default=0.0)
     """Angle about the vertical, in radians; positive is to the right as seen by the camera."""
@@ -229,23 +224,19 @@ class Orbit(Perturbation):
     distance: float = within(0.5, 2.0, default=1.0)
     """Factor on the distance to the point."""
 
-    def __post_init__(self) -> None:
-        Perturbation.__post_init__(self)
-        check_change(self, azimuth=0.0, elevation=0.0, distance=1.0)
-
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the camera, in addition to earlier changes to the staging.
 
         Raises PerturbationError if the camera would look from below or over the top.
         """
-        from scipy.spatial.transform import Rotation  # a quarter of a second, and few need it
+        from scipy.spatial.transform import Rotation  # the import takes 0.25 s, and few runs need it
 
         layout, before = layout_of(task.scene), _change_of(task, _CAMERA)
         pose = layout.cameras[_CAMERA]
         turned = Rotation.from_euler("XYZ", before.turn)
-        usual = Rotation.from_quat(pose.quaternion, scalar_first=True) * turned
+        current = Rotation.from_quat(pose.quaternion, scalar_first=True) * turned
         place = np.add(pose.position, before.shift)
-        ahead = usual.apply([0.0, 0.0, -1.0])
+        ahead = current.apply([0.0, 0.0, -1.0])
         reach = (layout.offset[2] - place[2]) / ahead[2]
         off = -reach * ahead
         height = float(np.arcsin(off[2] / reach)) + self.elevation
@@ -255,11 +246,11 @@ class Orbit(Perturbation):
                 "degrees above its workspace: expected 6 to 80"
             )
         # Up about the camera's own right, then around the world's vertical.
-        led = Rotation.from_rotvec([0.0, 0.0, self.azimuth]) * Rotation.from_rotvec(
-            -self.elevation * usual.apply([1.0, 0.0, 0.0])
+        orbit = Rotation.from_rotvec([0.0, 0.0, self.azimuth]) * Rotation.from_rotvec(
+            -self.elevation * current.apply([1.0, 0.0, 0.0])
         )
-        shift = before.shift + self.distance * led.apply(off) - off
-        return _with_camera(task, _CAMERA, shift, turned * (usual.inv() * led * usual), before.zoom)
+        shift = before.shift + self.distance * orbit.apply(off) - off
+        return _with_camera(task, _CAMERA, shift, turned * (current.inv() * orbit * current), before.zoom)
 
 
 def _change_of(task: Task, camera: str) -> CameraChange:

@@ -18,7 +18,7 @@ from assay.errors import PerturbationError
 from assay.perturb.world.ground import Ground, add_entity, fresh_name, movable
 from assay.perturb.world.kinds import sort_of, unseen
 from assay.perturb.world.objects import NEW_COLOURS, Replace, with_entity
-from assay.perturb.world.spoken import Spoken, colours_said
+from assay.perturb.world.spoken import Spoken, named_colours
 from assay.sim.footprints import footprint
 from assay.sim.packs.registry import planning_pack
 from assay.sim.portraits import COLOUR, PATTERN, SIZE, difference, portrait
@@ -33,13 +33,13 @@ NEW_SIZES = {"small": 0.75, "large": 1.25}
 """Factors on lengths, by adjective."""
 OTHER_COLOUR = 2 * COLOUR
 """Minimum CIELAB distance between two mean colours for a colour name to distinguish the objects."""
-PARTLY, GREYISH, SAME_HUE = 0.2, 0.08, 0.85
+MIN_COLOURED_FRACTION, MAX_GREY_DISTANCE, MIN_HUE_COSINE = 0.2, 0.08, 0.85
 """Minimum fraction of pixels for an object to be partly of a colour; maximum distance from grey (red, green, blue,
 0 to 1) of a pixel without hue; minimum cosine of two similar hues.
 """
 NARROW = 0.056
 """Maximum width of an object that may be enlarged, in metres; the gripper opens by 0.08."""
-LOW = 0.055
+MAX_DRAWER_HEIGHT_M = 0.055
 """Maximum height of an object that fits into a drawer and lies still on a wine rack, in metres."""
 _PLACES = 20
 """Number of positions tried for a look-alike, which must not match another expression in the instruction."""
@@ -142,12 +142,12 @@ class VariedTarget(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Draw an appearance, then add the look-alikes at free positions."""
-        usual, look, changed = self._vary(task, rng)
+        original, look, changed = self._vary(task, rng)
         there = {(obj.category, obj.finish, obj.size) for obj in changed.scene.objects}
-        for finish in (usual.finish, look.other):
-            if (usual.category, finish, usual.size) not in there:
-                name = fresh_name(changed.scene, f"{usual.name}_look_alike")
-                changed = self._with(changed, replace(usual, name=name, finish=finish), rng)
+        for finish in (original.finish, look.other):
+            if (original.category, finish, original.size) not in there:
+                name = fresh_name(changed.scene, f"{original.name}_look_alike")
+                changed = self._with(changed, replace(original, name=name, finish=finish), rng)
         return changed
 
     def example(self, task: Task) -> Task:
@@ -166,7 +166,7 @@ class VariedTarget(Perturbation):
         kind = [obj for obj in task.scene.objects if obj.category in categories]
         written = {word for obj in kind for word in obj.category.split("_")} | set(" ".join(nouns).split())
         seen = {name for name in NEW_COLOURS if any(_is_partly(obj, COLOURS[name]) for obj in kind)}
-        look = _look(self.attribute, first, {*written, *colours_said(task, first), *seen}, rng)
+        look = _look(self.attribute, first, {*written, *named_colours(task, first), *seen}, rng)
         changed = replace(task, instruction=self._describe_target(task, look.words))
         for thing in things:
             if thing.category == first.category:
@@ -284,8 +284,8 @@ def _is_partly(thing: Entity, colour: Colour) -> bool:
     pixels = seen.colour[seen.cover > 0.5] / seen.cover[seen.cover > 0.5][:, None]
     vivid, wanted = (values - values.mean(axis=-1, keepdims=True) for values in (pixels, np.array(colour)))
     length = np.linalg.norm(vivid, axis=-1)
-    alike = vivid @ wanted > SAME_HUE * length * np.linalg.norm(wanted)
-    return bool((alike & (length > GREYISH)).mean() > PARTLY)
+    alike = vivid @ wanted > MIN_HUE_COSINE * length * np.linalg.norm(wanted)
+    return bool((alike & (length > MAX_GREY_DISTANCE)).mean() > MIN_COLOURED_FRACTION)
 
 
 def _fits(task: Task, thing: Entity, category: str) -> bool:
@@ -302,7 +302,7 @@ def _fits(task: Task, thing: Entity, category: str) -> bool:
         place = scene.owner(atom.arguments[1])
         sort = sort_of(categories.get(place, ""))
         shallow = sort.endswith("rack") or (sort == "cabinet" and atom.predicate is Predicate.IN)
-        if shallow and height > LOW:
+        if shallow and height > MAX_DRAWER_HEIGHT_M:
             return False
         if atom in scene.initial and place in movable(task) and height <= footprint(categories[place]).height:
             return False

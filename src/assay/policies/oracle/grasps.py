@@ -281,14 +281,14 @@ class Reach:
         low, high = self._scene.model.jnt_range[:ARM].T
         arm = self._data.qpos[:ARM]
         spare = float(np.minimum(arm - low, high - arm).min())
-        strained = JOINT_LIMIT_COST * max(0.0, 1.0 - spare / JOINT_MARGIN_RAD)
+        strain = JOINT_LIMIT_COST * max(0.0, 1.0 - spare / JOINT_MARGIN_RAD)
         mujoco.mj_collision(self._scene.model, self._data)
         distances = self._data.contact.dist
         collides = any(
             distances[index] < -MAX_PENETRATION_M and other not in self._held.geoms
             for index, _, other in contacts(self._data, self._scene.robot_geoms)
         )
-        return strained + (COLLISION_COST if collides else 0.0)
+        return strain + (COLLISION_COST if collides else 0.0)
 
     def easier(self, position: np.ndarray, rotation: np.ndarray, width: float) -> tuple[np.ndarray, float]:
         """Return the rotation (3, 3), with the fingers swapped if that is easier, and the cost of the pose."""

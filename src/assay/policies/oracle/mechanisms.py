@@ -169,12 +169,12 @@ def _turn(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> M
         yield from move(scene, position, rotation, OPEN, steps=30, near=0.005)
         yield from grip(scene, CLOSED, steps=10)
         for _ in range(40):
-            left = value - scene.joint(joint)
-            if abs(left) < 0.05:
+            remaining = value - scene.joint(joint)
+            if abs(remaining) < 0.05:
                 break
             _, now = scene.gripper_pose()
-            spun = rotation_about_z(float(np.clip(left, -0.5, 0.5))) @ now
-            yield action_towards(scene, position, spun, CLOSED)
+            turned = rotation_about_z(float(np.clip(remaining, -0.5, 0.5))) @ now
+            yield action_towards(scene, position, turned, CLOSED)
         yield from grip(scene, OPEN, steps=6)
         here, now = scene.gripper_pose()
         yield from move(scene, here + (0.0, 0.0, 0.1), now, OPEN, steps=14, near=0.02)

@@ -105,10 +105,10 @@ def place(
             goal = placing.gripper_position(spot.position + outward + (0.0, 0.0, spot.lift))
             yield from move(scene, goal, rotation, CLOSED, steps=50, near=0.008)
         for _ in range(60):
-            left = spot.position - scene.pose(entity)[0]
-            if -left @ spot.outward < 0.005 or not scene.fingers_touching(entity):
+            remaining = spot.position - scene.pose(entity)[0]
+            if -remaining @ spot.outward < 0.005 or not scene.fingers_touching(entity):
                 break
-            goal = scene.gripper_pose()[0] + left + (0.0, 0.0, spot.lift)
+            goal = scene.gripper_pose()[0] + remaining + (0.0, 0.0, spot.lift)
             yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.0, speed=0.6)
         if not scene.fingers_touching(entity):
             here, _ = scene.gripper_pose()
@@ -141,7 +141,7 @@ class _Placing:
     spot: PlacementSpot
     rotation: np.ndarray
     """Rotation of the gripper, (3, 3), if the object does not slip."""
-    wanted: np.ndarray
+    desired: np.ndarray
     """Rotation of the object at the spot, shape (3, 3)."""
     is_tight: bool
     """Whether the object is lowered between nearby obstacles."""
@@ -155,7 +155,7 @@ class _Placing:
 
         If the slip is too large to correct, return the rotation without slip.
         """
-        corrected = self.wanted @ self.scene.pose(self.entity)[1].T @ self.scene.gripper_pose()[1]
+        corrected = self.desired @ self.scene.pose(self.entity)[1].T @ self.scene.gripper_pose()[1]
         slip = np.linalg.norm(rotation_between(self.rotation, corrected))
         return corrected if slip < MAX_SLIP_RAD else self.rotation
 
@@ -176,11 +176,11 @@ class _Placing:
             goal = self.gripper_position(np.array([before[0], before[1], height]))
             aim = self.corrected_rotation() if self.is_tight else self.rotation
             here, now = scene.gripper_pose()
-            left = float(np.linalg.norm(goal - here))
+            remaining = float(np.linalg.norm(goal - here))
             twist = float(np.linalg.norm(rotation_between(now, aim)))
-            past.append(left + 0.1 * twist)
+            past.append(remaining + 0.1 * twist)
             stalled = len(past) > STALL_STEPS and past[-STALL_STEPS] - past[-1] < 0.001
-            if stalled or (left < (0.003 if self.spot.tight else 0.01) and twist < ANGLE_TOLERANCE_RAD):
+            if stalled or (remaining < (0.003 if self.spot.tight else 0.01) and twist < ANGLE_TOLERANCE_RAD):
                 break
             yield action_towards(scene, goal, aim, CLOSED)
         return True
@@ -229,8 +229,8 @@ class _Placing:
                 or origin[2] < target[2] - 0.03
             ):
                 return True
-            left = target - origin
-            goal = scene.gripper_pose()[0] + (left[0], left[1], -0.02)
+            remaining = target - origin
+            goal = scene.gripper_pose()[0] + (remaining[0], remaining[1], -0.02)
             yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.0)
         return False
 

@@ -140,8 +140,8 @@ def lift(scene: SceneState, entity: EntityIndex, height: float) -> Motion:
         rotation, _ = Reach(scene, entity).easier(grasp.position, grasp.rotation, OPEN_WIDTH_M)
         if (yield from _grasp_and_lift(scene, entity, replace(grasp, rotation=rotation))):
             here, rotation = scene.gripper_pose()
-            left = height + 0.02 - scene.pose(entity)[0][2]
-            yield from move(scene, here + (0.0, 0.0, max(left, 0.0)), rotation, CLOSED)
+            remaining = height + 0.02 - scene.pose(entity)[0][2]
+            yield from move(scene, here + (0.0, 0.0, max(remaining, 0.0)), rotation, CLOSED)
         if scene.pose(entity)[0][2] >= height:
             return True
         yield from grip(scene, OPEN, steps=4)
@@ -318,14 +318,14 @@ def slide(scene: SceneState, entity: EntityIndex, target: np.ndarray, near: floa
         pressed = scene.gripper_pose()[0] - origin
         for _ in range(70):
             origin, _ = scene.pose(entity)
-            left = target - origin[:2]
+            remaining = target - origin[:2]
             if (
-                np.linalg.norm(left) < 0.008
+                np.linalg.norm(remaining) < 0.008
                 or np.linalg.norm(scene.gripper_pose()[0] - origin - pressed) > 0.05
             ):
                 break
             here, _ = scene.gripper_pose()
-            step = left / np.linalg.norm(left) * min(0.03, np.linalg.norm(left) + 0.008)
+            step = remaining / np.linalg.norm(remaining) * min(0.03, np.linalg.norm(remaining) + 0.008)
             goal = np.array([here[0] + step[0], here[1] + step[1], pressing])
             yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.0)
         here, _ = scene.gripper_pose()

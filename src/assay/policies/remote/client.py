@@ -118,10 +118,10 @@ class RemotePolicy(ABC):
 
     def act(self, observation: Observation) -> np.ndarray:
         """Return the remaining waiting actions at an episode's start, or the server's next actions, shape (k, 7)."""
-        left = self.convention.wait - observation.step
-        self.absolute = self.convention.absolute and left <= 0
-        if left > 0:
-            return np.tile(STILL, (left, 1))
+        remaining = self.convention.wait - observation.step
+        self.absolute = self.convention.absolute and remaining <= 0
+        if remaining > 0:
+            return np.tile(STILL, (remaining, 1))
         return self.convention.decode_actions(self.reply(observation))
 
     def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:

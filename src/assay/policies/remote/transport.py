@@ -146,10 +146,10 @@ class Transport(ABC):
         reasons: dict[str, str] = {}
         while True:
             url = copies[0]
-            left = patience if url in untried else deadline - time.monotonic()
+            remaining = patience if url in untried else deadline - time.monotonic()
             untried.discard(url)
             try:
-                reply = self._attempt(url, hello, max(left, FIRST_DELAY_S))
+                reply = self._attempt(url, hello, max(remaining, FIRST_DELAY_S))
                 self._connected = True
                 return reply
             except ConnectError as error:
@@ -162,9 +162,9 @@ class Transport(ABC):
                         raise UnreachableError(self.address.text, reason) from None
                     continue
             copies.rotate(-1)
-            if (left := deadline - time.monotonic()) <= 0 and not untried:
+            if (remaining := deadline - time.monotonic()) <= 0 and not untried:
                 raise UnreachableError(self.address.text, f"{reason}; tried for {patience:g} s")
-            time.sleep(max(min(delay, left), 0.0))
+            time.sleep(max(min(delay, remaining), 0.0))
             delay = min(2 * delay, MAX_DELAY_S)
 
     def _attempt(self, url: str, hello: bytes | None, seconds: float) -> bytes | str:
@@ -184,24 +184,24 @@ class Transport(ABC):
 
     def send(self, message: bytes) -> None:
         """Send a message that has no reply."""
-        with self._exchange() as left:
-            self._send(message, left())
+        with self._exchange() as remaining:
+            self._send(message, remaining())
 
     def receive(self) -> bytes | str:
         """Receive the next message, either text or binary, that the server sends without a request."""
-        with self._exchange() as left:
-            return self._receive(left())
+        with self._exchange() as remaining:
+            return self._receive(remaining())
 
     def ask(self, message: bytes) -> bytes | str:
         """Send a message and return the reply, or an earlier unsolicited text, which is a server's traceback."""
-        with self._exchange() as left:
+        with self._exchange() as remaining:
             unsolicited = self._read_unsolicited()
             if isinstance(unsolicited, str):
                 return unsolicited
             if unsolicited is not None:
                 raise ReplyError(self.address.text, "the server sent a message that was not requested")
-            self._send(message, left())
-            return self._receive(left())
+            self._send(message, remaining())
+            return self._receive(remaining())
 
     def close(self) -> None:
         """Close the connection, if there is one."""
@@ -212,7 +212,7 @@ class Transport(ABC):
 
     @contextlib.contextmanager
     def _exchange(self) -> Iterator[Callable[[], float]]:
-        """Provide a function that returns the seconds left; any failure drops the connection."""
+        """Provide a function that returns the seconds remaining; any failure drops the connection."""
         text, seconds = self.address.text, self._reply_timeout
         if not self._connected:
             raise LostError(text, "there is no connection")

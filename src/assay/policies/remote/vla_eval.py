@@ -65,8 +65,8 @@ class VlaEval(RemotePolicy):
         version = self.metadata.get("protocol_version")
         if version != VERSION:
             raise self._reject(f"the server uses protocol version {version!r:.20}; expected {VERSION}")
-        wanted = self.metadata.get("observation_params")
-        declared = adopt_parameters(CONVENTION, wanted) if isinstance(wanted, dict) else CONVENTION
+        parameters = self.metadata.get("observation_params")
+        declared = adopt_parameters(CONVENTION, parameters) if isinstance(parameters, dict) else CONVENTION
         self.convention = declared.adjusted(self.address.adjusted)
 
     def _begin(self, instruction: Instruction, spec: EpisodeSpec) -> None:
@@ -138,16 +138,16 @@ class VlaEval(RemotePolicy):
         return content
 
 
-def adopt_parameters(convention: Convention, wanted: Mapping[Any, Any]) -> Convention:
+def adopt_parameters(convention: Convention, parameters: Mapping[Any, Any]) -> Convention:
     """Adapt a convention to a server's ``observation_params``, as vla-eval's benchmark does."""
     return replace(
         convention,
         cameras=tuple(
-            pair for pair in convention.cameras if pair[1] != WRIST or wanted.get("send_wrist_image")
+            pair for pair in convention.cameras if pair[1] != WRIST or parameters.get("send_wrist_image")
         ),
-        state=convention.state if wanted.get("send_state") else None,
-        absolute=bool(wanted.get("absolute_action")),
-        rotation=Rotation.ROBOSUITE if wanted.get("quat_no_antipodal") else Rotation.SHORTEST,
+        state=convention.state if parameters.get("send_state") else None,
+        absolute=bool(parameters.get("absolute_action")),
+        rotation=Rotation.ROBOSUITE if parameters.get("quat_no_antipodal") else Rotation.SHORTEST,
     )
 
 

@@ -86,15 +86,15 @@ class ImageStats:
     def result(self) -> Stats:
         """Return the statistics; ``count`` is the number of images."""
         levels = np.arange(256) / 255.0
-        share = self._histogram / self._histogram.sum(axis=1, keepdims=True)
-        mean = share @ levels
+        fractions = self._histogram / self._histogram.sum(axis=1, keepdims=True)
+        mean = fractions @ levels
         below = np.cumsum(self._histogram, axis=1)
         # The smallest level that at least this fraction of the pixels, and at least one, does not exceed.
         stats = {
             name: levels[[np.searchsorted(counts, max(rank * counts[-1], 1)) for counts in below]]
             for name, rank in {"min": 0.0, "max": 1.0, **QUANTILES}.items()
         }
-        stats |= {"mean": mean, "std": np.sqrt((share * (levels - mean[:, None]) ** 2).sum(axis=1))}
+        stats |= {"mean": mean, "std": np.sqrt((fractions * (levels - mean[:, None]) ** 2).sum(axis=1))}
         return {name: value.reshape(3, 1, 1) for name, value in stats.items()} | {
             "count": np.array([self._images])
         }
@@ -265,7 +265,7 @@ def _describe_table(table: pl.DataFrame) -> dict[str, Stats]:
 
 
 def _as_lists(stats: Stats) -> dict[str, Any]:
-    return {name: stats[name].tolist() for name in STATISTICS}
+    return {name: value.tolist() for name, value in stats.items()}
 
 
 def _write_tasks(path: Path, instructions: Sequence[str]) -> None:

@@ -60,12 +60,13 @@ def official(object_type: str, action_type: str) -> tuple[str, str, str]:
     return ("comp", f"{noun[0]}+{action[0]}", f"{noun[1]}+{action[1]}")
 
 
-_TYPES: dict[tuple[str, str, str], Types] = {
+TYPES: dict[tuple[str, str, str], Types] = {
     official(object_type, action_type): (object_type, action_type)
     for object_type in (NONE, *OBJECT_TYPES)
     for action_type in (NONE, *ACTION_TYPES)
     if (object_type, action_type) != (NONE, NONE)
 }
+"""Types in Assay's terms by the release's names: its columns ``high``, ``mid`` and ``low``."""
 
 Similarity = Annotated[float, Field(ge=0, le=1 + 1e-6, allow_inf_nan=False)]
 """Similarity from 0 to 1; published values may exceed 1 by rounding."""
@@ -88,7 +89,7 @@ class PublishedParaphrase:
     @property
     def types(self) -> Types:
         """Object type and action type of the paraphrase."""
-        return _TYPES[self.high, self.mid, self.low]
+        return TYPES[self.high, self.mid, self.low]
 
 
 COLUMNS = tuple(field.name for field in fields(PublishedParaphrase))
@@ -151,6 +152,6 @@ def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
 
 def types_of(names: tuple[str, str, str], place: str) -> Types:
     """Return the types for the release's names. Raises ReleaseError if they are unknown."""
-    if names not in _TYPES:
+    if names not in TYPES:
         raise ReleaseError(f"{place}: LIBERO-Para has no type {', '.join(names)}")
-    return _TYPES[names]
+    return TYPES[names]

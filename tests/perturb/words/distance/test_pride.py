@@ -26,7 +26,7 @@ def test_the_published_scores_of_libero_para_are_met(shared: Path):
     assert len(ours) == 2021
     assert float(str(s_k.max())) <= 1e-5 and float(str(s_t.max())) <= 1e-9
     told = Counter(warning for each in ours for warning in each.warnings)
-    assert set(told) == {"the paraphrase is more than one sentence: only the first counts in s_t"}
+    assert set(told) == {"the paraphrase has more than one sentence: only the first counts in s_t"}
     assert told.total() == 46
 
 
@@ -92,32 +92,22 @@ def test_a_pair_without_a_distance_is_an_error(original: str, paraphrase: str, m
 
 
 @pytest.mark.parametrize(
-    ("paraphrase", "warning"),
-    [
-        ("schalte den Herd ein", "the paraphrase does not look like English"),
-        ("打开炉子", "the paraphrase does not look like English"),
-        ("is it on?", "the paraphrase has no content words: s_k is 0"),
-        ("It is cold here. The stove is off.", "the paraphrase is more than one sentence: only the first"),
-    ],
-)
-def test_a_doubtful_score_comes_with_a_warning(paraphrase: str, warning: str):
-    with pytest.warns(UserWarning, match=warning):
-        found = distance(STOVE, paraphrase)
-    assert any(warning in each for each in found.warnings)
-    assert 0.5 < found.pd < 1.0
-
-
-@pytest.mark.parametrize(
     ("original", "paraphrase", "warning"),
     [
+        (STOVE, "schalte den Herd ein", "the paraphrase does not appear to be English"),
+        (STOVE, "打开炉子", "the paraphrase does not appear to be English"),
+        (STOVE, "is it on?", "the paraphrase has no content words: s_k is 0"),
+        (STOVE, "It is cold here. The stove is off.", "the paraphrase has more than one sentence: only the"),
         ("put the bowl on the plate", "put the plate on the bowl", "the same words in another order"),
         ("put the bowl on a plate", "put a bowl on a plate", "pd is 0.00 although the texts differ"),
-        ("xxx", "xxx", "does not look like English"),
+        ("xxx", "xxx", "does not appear to be English"),
     ],
 )
-def test_what_the_recipe_does_not_see_is_said(original: str, paraphrase: str, warning: str):
-    (found,) = distances([(original, paraphrase)])
-    assert any(warning in each for each in found.warnings)
+def test_a_doubtful_score_comes_with_a_warning(original: str, paraphrase: str, warning: str):
+    with pytest.warns(UserWarning, match=warning):
+        score = distance(original, paraphrase)
+    assert any(warning in text for text in score.warnings)
+    assert original != STOVE or 0.5 < score.pd < 1.0
 
 
 def test_many_at_once_are_the_same_as_one_by_one():

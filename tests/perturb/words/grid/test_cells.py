@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from assay.errors import PerturbationError
-from assay.perturb.words.grid.cells import BY_OFFICIAL, CELLS, cell_of
+from assay.perturb.words.grid.cells import CELLS, cell_of
+from assay.tasks.formats.libero_para import TYPES
 
 
 def test_wrong_names_are_rejected_with_the_nearest() -> None:
@@ -20,5 +21,5 @@ def test_wrong_names_are_rejected_with_the_nearest() -> None:
 
 def test_the_released_metadata_uses_exactly_these_cells(shared: Path) -> None:
     with (shared / "libero_para" / "metadata.csv").open(encoding="utf-8", newline="") as stream:
-        found = {BY_OFFICIAL[row["high"], row["mid"], row["low"]] for row in csv.DictReader(stream)}
+        found = {cell_of(*TYPES[row["high"], row["mid"], row["low"]]) for row in csv.DictReader(stream)}
     assert found == set(CELLS)

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from assay import tasks
 from assay.errors import PerturbationError
 from assay.perturb.words.distance import distances
-from assay.perturb.words.grid.cells import BY_OFFICIAL, CELLS, ActionType, Cell, ObjectType
+from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType, cell_of
 from assay.perturb.words.grid.generate import Paraphrase, fitting_names, grid, paraphrases
 from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import GridRow
 from assay.tasks import Task
+from assay.tasks.formats.libero_para import TYPES
 from assay.tasks.language import lexicon, read_task
 
 
@@ -132,7 +133,7 @@ def theirs(shared: Path) -> NDArray[np.float64]:
     with (shared / "libero_para" / "metadata.csv").open(encoding="utf-8", newline="") as stream:
         return cell_means(
             (
-                BY_OFFICIAL[row["high"], row["mid"], row["low"]],
+                cell_of(*TYPES[row["high"], row["mid"], row["low"]]),
                 float(row["keyword_similarity"]),
                 float(row["structural_similarity"]),
             )

@@ -10,21 +10,20 @@ from assay import tasks
 from assay.episodes import EpisodeSpec
 from assay.episodes.episode import Outcome
 from assay.errors import PerturbationError
-from assay.perturb import apply_perturbations
+from assay.perturb import Perturbation, apply_perturbations
 from assay.perturb.words.rewordings.designs import (
     LADDER,
     LEVEL5,
     STYLES,
     Counterfactual,
     OtherTask,
-    Rewording,
 )
 from assay.perturb.words.text import Mask, Say
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 from .conftest import Reword
 
-ALL = (*LADDER, *LEVEL5, *STYLES)
+ALL = LADDER | LEVEL5 | STYLES
 RANDOM = (
     "paraphrase", "synonyms", "synonym", "substitute", "shuffle", "gobbledygook_words",
     "gobbledygook_tokens", "verbose", "typos",
@@ -40,18 +39,16 @@ ODD_TEXTS = (
 
 
 def test_the_ladder_and_level_5_have_the_published_order():
-    assert [rung.name for rung in LADDER] == [
+    assert list(LADDER) == [
         *("paraphrase", "synonyms", "substitute", "shuffle"),
         *("gobbledygook_words", "gobbledygook_tokens", "xxx", "empty"),
     ]
-    assert [rung.labels["plausible"] for rung in LADDER] == [True, True] + [False] * 6
-    assert [rung.labels["rung"] for rung in LADDER] == list(range(1, 9))
-    assert [form.name for form in LEVEL5] == ["synonym", "concise", "reorder", "passive", "verbose"]
+    assert [rung.plausible for rung in LADDER.values()] == [True, True] + [False] * 6
+    assert list(LEVEL5) == ["synonym", "concise", "reorder", "passive", "verbose"]
 
 
-@pytest.mark.parametrize("rewording", ALL, ids=lambda rewording: rewording.name)
-def test_a_rewording_changes_the_instruction_alone(rewording: Rewording, tokenizer):
-    change = rewording.perturbation
+@pytest.mark.parametrize(("name", "change"), ALL.items(), ids=list(ALL))
+def test_a_rewording_changes_the_instruction_alone(name: str, change: Perturbation, tokenizer):
     spec = EpisodeSpec("libero_goal/1", 3, perturbations=(change,))
     assert spec.scene_key == spec.control().scene_key
     for task in tasks.resolve("all"):
@@ -61,13 +58,15 @@ def test_a_rewording_changes_the_instruction_alone(rewording: Rewording, tokeniz
         assert changed == apply_perturbations(task, (change,), seed=1)
     task = tasks.load("libero_10/4")
     drawn = {apply_perturbations(task, (change,), seed=seed).instruction.text for seed in range(20)}
-    assert (len(drawn) > 1) == (rewording.name in RANDOM)
+    assert (len(drawn) > 1) == (name in RANDOM)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(text=st.one_of(st.sampled_from(ODD_TEXTS), st.text(max_size=60)), rewording=st.sampled_from(ALL))
-def test_any_text_is_reworded_or_rejected(reword: Reword, tokenizer, text: str, rewording: Rewording):
-    change = rewording.perturbation
+@given(
+    text=st.one_of(st.sampled_from(ODD_TEXTS), st.text(max_size=60)),
+    change=st.sampled_from(list(ALL.values())),
+)
+def test_any_text_is_reworded_or_rejected(reword: Reword, tokenizer, text: str, change: Perturbation):
     try:
         changed = reword(change, text)
     except PerturbationError as error:
@@ -82,9 +81,9 @@ def test_any_text_is_reworded_or_rejected(reword: Reword, tokenizer, text: str, 
 
 def test_the_examples_in_the_documentation_are_generated():
     page = (Path(__file__).parents[4] / "docs" / "words.md").read_text(encoding="utf-8")
-    for rewording in (*LADDER, *STYLES, *LEVEL5):
-        text = apply_perturbations(TASK, (rewording.perturbation,), seed=0).instruction.text
-        assert f"| `{rewording.name}` | {text} | {'yes' if rewording.labels['plausible'] else 'no'} |" in page
+    for name, change in ALL.items():
+        text = apply_perturbations(TASK, (change,), seed=0).instruction.text
+        assert f"| `{name}` | {text} | {'yes' if change.plausible else 'no'} |" in page
 
 
 @pytest.mark.parametrize(

@@ -51,13 +51,13 @@ class Model:
         waiting = iter(items)
 
         async def process_all() -> None:
-            async def work_off() -> None:
+            async def worker() -> None:
                 for item in waiting:
                     await work(answering, item)
 
             async with self.connect() as answering, asyncio.TaskGroup() as group:
                 for _ in range(self.at_once):
-                    group.create_task(work_off())
+                    group.create_task(worker())
 
         try:
             asyncio.run(process_all())

@@ -54,8 +54,8 @@ def ask(
     prompting = Prompting.parse(prompt)
     questions = sample_questions(load(folder), shared.parse_kinds(kinds), per_kind, seed)
     without_model = is_baseline(model, settings)
-    shown = sample_examples(questions, examples, seed) if examples and not without_model else {}
-    example_ids = {question.id for group in shown.values() for question in group}
+    solved = sample_examples(questions, examples, seed) if examples and not without_model else {}
+    example_ids = {question.id for group in solved.values() for question in group}
     questions = [question for question in questions if question.id not in example_ids]
     if not questions:
         raise QuestionError(
@@ -68,7 +68,7 @@ def ask(
         cache_file = out.with_name(f"{out.name}.said")
         with shared.open_session(model, settings, cache_file) as answering, progress_bar() as bar:
             task = bar.add_task("questions", total=len(questions))
-            result = ask_model(questions, folder, answering, prompting, lambda: bar.advance(task), shown)
+            result = ask_model(questions, folder, answering, prompting, lambda: bar.advance(task), solved)
     files.write(result.answers, out)
     states = Counter(str(answer.state) for answer in result.answers)
     say(f"{out}: {', '.join(f'{count:,} {state}' for state, count in states.most_common()) or 'no answers'}")

@@ -92,10 +92,10 @@ class AnswerSheet:
                 if name in models:
                     raise QuestionError(f"{file}: duplicate answers from {name}")
                 models[name] = _match_answers(rows, index)
-        for person, given in ({} if annotations is None else annotations.answers()).items():
+        for person, choices in ({} if annotations is None else annotations.answers()).items():
             content = [
                 {"question": question, "letter": answer.choice, "state": str(AnswerState.ANSWERED)}
-                for question, answer in given.items()
+                for question, answer in choices.items()
                 if answer.choice
             ]
             rows = pl.DataFrame(content, schema=answers.SCHEMA)

@@ -86,9 +86,9 @@ def consistency_table(results: ReportData) -> Table:
     for name, model in results.models.items():
         cells = [accuracy for accuracy in results.accuracies(model) if accuracy.kind in shared]
         means = [mean_of([cell.share for cell in cells if cell.dataset == dataset]) for dataset in datasets]
-        known = [mean for mean in means if mean is not None]
-        if known:
-            rows.append((name, *means, max(known) - min(known) if len(known) > 1 else None))
+        present = [mean for mean in means if mean is not None]
+        if present:
+            rows.append((name, *means, max(present) - min(present) if len(present) > 1 else None))
     columns = (
         Column("model"),
         *_columns("share", *datasets),

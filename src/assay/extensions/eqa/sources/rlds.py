@@ -111,7 +111,7 @@ class RldsSource:
         try:
             features = record.read().features.feature
             steps = len(features[schema.exocentric[0]].bytes_list.value)
-            states = schema.states({key: _numbers(features, key, steps) for key in schema.numbers})
+            states = schema.states({key: _read_numbers(features, key, steps) for key in schema.numbers})
         except (UnreadableError, ValueError, IndexError) as error:
             tally.add("episode: cannot be read", f"{name}: {error}")
             return None
@@ -149,7 +149,7 @@ def _masked_crc(content: bytes) -> int:
     return ((check >> 15 | check << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
-def _numbers(features: Features, key: str, steps: int) -> np.ndarray:
+def _read_numbers(features: Features, key: str, steps: int) -> np.ndarray:
     """Return the values of a feature, (steps, n)."""
     if key not in features:
         raise UnreadableError(f"has no '{key}'")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -57,22 +57,18 @@ class SceneCache:
     def __init__(self, size: int) -> None:
         self.size = size
         """Height and width of rendered images, in pixels."""
-        self._worlds: OrderedDict[tuple[Scene, str], Simulation] = OrderedDict()
+        self._worlds: dict[tuple[Scene, str], Simulation] = {}  # least recently used first
 
     def world(self, scene: Scene, pack: str) -> Simulation:
         """Return the simulation of a scene, in an arbitrary state: callers must reset it."""
         key = (scene, pack)
-        if key not in self._worlds:
-            while len(self._worlds) >= MAX_WORLDS:
-                self._worlds.popitem(last=False)[1].close()
-            self._worlds[key] = Simulation(compile_scene(scene, load_pack(pack)))
-        self._worlds.move_to_end(key)
-        return self._worlds[key]
-
-    def close(self) -> None:
-        """Free all simulations."""
-        while self._worlds:
-            self._worlds.popitem()[1].close()
+        world = self._worlds.pop(key, None)
+        if world is None:
+            if len(self._worlds) >= MAX_WORLDS:
+                self._worlds.pop(next(iter(self._worlds))).close()
+            world = Simulation(compile_scene(scene, load_pack(pack)))
+        self._worlds[key] = world
+        return world
 
 
 @dataclass(frozen=True, slots=True)

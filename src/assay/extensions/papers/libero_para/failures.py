@@ -24,7 +24,7 @@ from assay.measures.failure.near_far import (
 from assay.measures.measure import Measure
 from assay.measures.result import MeasureError
 from assay.measures.views.heat_map import ACTIONS, OBJECTS
-from assay.measures.views.style import AMBER, GREEN, ORANGE, RULE, WIDTH, Drawing, percent_axis
+from assay.measures.views.style import AMBER, GREEN, ORANGE, RULE, WIDTH, Drawing, stacked_bars
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import natural, number, plural, task_instruction
 from assay.measures.words.paraphrase import all_paraphrases
@@ -41,7 +41,7 @@ ENDINGS: dict[str, tuple[str, Callable[[NearFar], float]]] = {
     "far failure": (ORANGE, lambda group: group.far_share()),
     "not judged": (RULE, lambda group: group.unjudged / group.episodes),
 }
-"""Outcome of an episode -> its colour in figures, and a function that returns its share within a group."""
+"""Outcome of an episode -> its colour in figures, and a function that returns the fraction of a group with it."""
 MAX_PATHS = 40
 """Maximum number of successful trajectories drawn per task, evenly spaced over the task's episodes."""
 _RULE = (
@@ -58,10 +58,10 @@ def _failures(run: PaperRun) -> NearFarFailures:
 
 @by_run(_failures)
 def failures_table(results: dict[str, NearFarFailures]) -> Table:
-    """Return Table 4: shares of successes, near and far failures, sorted by decreasing share of far failures."""
+    """Return Table 4: fractions of successes, near and far failures, with the most far failures first."""
     return model_table(
         "failures",
-        "Near and far failures, sorted by decreasing share of far failures",
+        "Near and far failures, sorted by decreasing fraction of far failures",
         dict(sorted(results.items(), key=lambda item: -(item[1].overall.far_of_failures() or 0.0))),
         Column("success", "share", value=lambda model: model.overall.success_rate()),
         Column("near failures", "share", value=lambda model: model.overall.near_share()),
@@ -70,8 +70,8 @@ def failures_table(results: dict[str, NearFarFailures]) -> Table:
         Column("95 % interval", "share", value=lambda model: model.interval),
         Column("not judged", "share", value=lambda model: model.overall.unjudged / model.overall.episodes),
         Column("episodes", "count", value=lambda model: model.overall.episodes),
-        note=f"{_RULE} Success, near, far and not judged are shares of all episodes; far of failures is a share of the "
-        "judged failures. Not judged: the task never succeeds, or the episode has no trajectory.",
+        note=f"{_RULE} Success, near, far and not judged are fractions of all episodes, far of failures is one of "
+        "the judged failures. Not judged: the task never succeeds, or the episode has no trajectory.",
     )
 
 
@@ -89,7 +89,7 @@ def thresholds_table(results: dict[str, NearFarFailures]) -> Table:
         results,
         *(column(kind, quantile) for kind in ("near", "far") for quantile in QUANTILES),
         Column("episodes", "count", value=lambda model: model.overall.episodes),
-        note=f"Shares of all episodes. {_RULE} p99, p95, p90: at most as far as 99, 95 and 90 % of the successes.",
+        note=f"Fractions of all episodes. {_RULE} p99, p95, p90: at most as far as 99, 95 and 90 % of the successes.",
     )
 
 
@@ -178,22 +178,15 @@ def _types(name: str, title: str, caption: str, sides: tuple[Mapping[str, np.nda
     def paint(figure: Figure) -> None:
         panels = figure.subplots(1, 2)
         for axes, groups, along in zip(panels, sides, ("object type", "action type"), strict=True):
-            left = np.zeros(len(groups))
-            rows = np.arange(len(groups))
             values = np.array(list(groups.values()))  # (groups, endings)
-            for place, (colour, _) in enumerate(ENDINGS.values()):
-                axes.barh(rows, values[:, place], left=left, color=colour, height=0.72)
-                left += values[:, place]
+            looks = ({"color": colour} for colour, _ in ENDINGS.values())
+            stacked_bars(axes, list(groups), zip(values.T, looks, strict=True))
             for row, (success, near, far, _) in enumerate(values):
                 label = " / ".join(number(100 * share, 0) for share in (success, near, far))
                 axes.text(1.02, row, label, va="center", fontsize=7.5)
-            axes.set_yticks(rows, list(groups))
-            axes.set_ylim(len(groups) - 0.4, -0.6)
             axes.set_xlim(0, 1.27)
             axes.set_xticks([0, 0.5, 1])
-            percent_axis(axes.xaxis)
             axes.set_title(along, fontsize=8.5)
-            axes.grid(visible=False, axis="y")
         handles = [Patch(color=colour, label=name) for name, (colour, _) in ENDINGS.items()]
         figure.legend(handles=handles, loc="outside lower center", ncols=4)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.experiments.base import Experiment
-from assay.experiments.para import SEEDS, Wordings
+from assay.experiments.para import SEEDS, paraphrase_experiment
 from assay.extensions.papers import releases
 from assay.perturb.words.grid.table import GridRow, read
 from assay.tasks.formats import libero_para as release
@@ -23,15 +23,14 @@ def libero_para(folder: str = "", per_cell: int | None = None, seed: int = 0) ->
         return releases.release(name, about, folder, lambda _: {}, tasks=release.SUITE, seeds=SEEDS)
     place = Path(folder)
     table = next((place / name for name in release.TABLES if (place / name).is_file()), None)
-
-    def load() -> Sequence[GridRow]:
-        if table is not None:
-            return read(table)
-        return tuple(
+    rows: Sequence[GridRow] = (
+        read(table)
+        if table is not None
+        else [
             GridRow(
                 0, task.task, str(task.labels["object_type"]), str(task.labels["action_type"]), "", task.text
             )
             for task in release.read_tasks(place)
-        )
-
-    return Wordings(name, str(table or place), load, per_cell, seed).experiment(about, SEEDS)
+        ]
+    )
+    return paraphrase_experiment(name, about, str(table or place), rows, per_cell, seed)

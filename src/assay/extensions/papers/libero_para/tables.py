@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from operator import methodcaller
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,7 +17,7 @@ from assay.errors import AssayError
 from assay.measures.frames import valid_rows
 from assay.measures.measure import Measure
 from assay.measures.result import MeasureError, Missing, Result
-from assay.measures.success.rates import CONTROLS, success_rate
+from assay.measures.success.rates import CONTROLS, Rate, success_rate
 from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import methods, task_instruction
@@ -78,7 +79,8 @@ def para_cells(frame: pl.DataFrame) -> tuple[ParaCell, ...]:
     parts = by_seed.partition_by("object", "action", as_dict=True)
     distances: dict[CellKey, float | None] = {}
     if "pd" in worded.columns:  # each wording once
-        unique = worded.unique(wording_columns(worded)).group_by("object", "action").agg(pl.col("pd").mean())
+        wordings = worded.unique(wording_columns(worded), maintain_order=True)
+        unique = wordings.group_by("object", "action", maintain_order=True).agg(pl.col("pd").mean())
         distances = {(thing, action): pd for thing, action, pd in unique.iter_rows()}
     cells = []
     for key in product(OBJECTS, ACTIONS):
@@ -138,42 +140,37 @@ def _group_means(members: Iterable[tuple[str, float]]) -> dict[str, float]:
     return {group: float(np.mean(values)) for group, values in groups.items()}
 
 
-def success_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
+@by_run(lambda run: (run.data.attempt(CONTROLS), success_rate(all_paraphrases(run.data.frame))))
+def success_table(results: dict[str, tuple[Rate | Missing, Rate]]) -> Iterator[Part]:
     """Yield Table 2: success rates of the controls and with paraphrases, and the drop between them."""
-    paraphrased, missing = of_each(runs, lambda run: success_rate(all_paraphrases(run.data.frame)))
-    rows: list[tuple[Value, ...]] = []
-    without: list[Missing] = []
-    for run in runs:
-        if (rate := paraphrased.get(run.name)) is None:
-            continue
-        control = run.data.attempt(CONTROLS)
-        if isinstance(control, Missing):
-            before: tuple[Value, ...] = (None, None, 0)
-            without.append(
-                Missing(f"of {run.name}: no LIBERO-Goal rate and no drop, because there are no controls")
-            )
-        else:
-            before = (control.rate, control.interval, control.count)
-        drop = rate.rate - before[0] if isinstance(before[0], float) and rate.rate is not None else None
-        rows.append((run.name, *before, rate.rate, rate.interval, rate.count, drop))
-    yield Table(
+
+    def read(place: int, field: str, default: int | None = None) -> Callable[[Any], Any]:
+        return lambda rates: getattr(rates[place], field, default)
+
+    columns: list[Column] = []
+    for place, name in enumerate(("LIBERO-Goal", "LIBERO-Para")):
+        columns.append(Column(name, "share", value=read(place, "rate")))
+        columns.append(Column(f"{name}, interval", "share", value=read(place, "interval")))
+        columns.append(Column(f"{name}, episodes", "count", value=read(place, "count", 0)))
+
+    def drop(rates: tuple[Rate | Missing, Rate]) -> float | None:
+        control, paraphrased = rates[0], rates[1].rate
+        if isinstance(control, Missing) or control.rate is None or paraphrased is None:
+            return None
+        return paraphrased - control.rate
+
+    yield model_table(
         "success",
         "Success rates with the original instructions and with paraphrases",
-        (
-            Column("model"),
-            Column("LIBERO-Goal", "share"),
-            Column("LIBERO-Goal, interval", "share"),
-            Column("LIBERO-Goal, episodes", "count"),
-            Column("LIBERO-Para", "share"),
-            Column("LIBERO-Para, interval", "share"),
-            Column("LIBERO-Para, episodes", "count"),
-            Column("drop", "change"),
-        ),
-        tuple(rows),
-        "LIBERO-Goal: the controls, with the original instruction. LIBERO-Para: all paraphrases. Errors are excluded. "
-        f"95 % intervals: {methods(rate.interval for rate in paraphrased.values())}.",
+        results,
+        *columns,
+        Column("drop", "change", value=drop),
+        note="LIBERO-Goal: the controls, with the original instruction. LIBERO-Para: all paraphrases. Errors are "
+        f"excluded. 95 % intervals: {methods(rate.interval for _, rate in results.values())}.",
     )
-    yield from (*missing, *without)
+    for name, (control, _) in results.items():
+        if isinstance(control, Missing):
+            yield Missing(f"of {name}: no LIBERO-Goal rate and no drop, because there are no controls")
 
 
 @by_run(lambda run: run.data.result(OVERESTIMATION))
@@ -284,7 +281,9 @@ def cost_table(results: dict[str, pl.DataFrame]) -> Table:
 def _scored_wordings(run: PaperRun) -> pl.DataFrame:
     """Return one row per wording: object, action, original, text, success rate and distances."""
     rows = valid_rows(paraphrases(run.data.frame)).with_columns(pl.col("instruction").str.strip_chars())
-    rates = rows.group_by("task", "object", "action", "instruction").agg(pl.col("success").mean())
+    rates = rows.group_by("task", "object", "action", "instruction", maintain_order=True).agg(
+        pl.col("success").mean()
+    )
     success = {
         (task_instruction(task) or task, thing, action, text): share
         for task, thing, action, text, share in rates.iter_rows()
@@ -340,7 +339,9 @@ def distances_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
 
     rows: list[tuple[Value, ...]] = []
     for run, table in tables.items():
-        cells = table.group_by("object", "action").agg(pl.col(*distances, "success").mean())
+        cells = table.group_by("object", "action", maintain_order=True).agg(
+            pl.col(*distances, "success").mean()
+        )
         for distance in distances:
             by_cell, by_wording = correlate(cells, distance), correlate(table, distance)
             rows.append((run, distance, *by_cell, len(cells), *by_wording, len(table)))

@@ -188,11 +188,11 @@ def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
 
 def total(cells: Sequence[Rate]) -> tuple[float, Interval]:
     """Return the unweighted mean over cells and its Wilson interval, treating the cells as independent."""
-    known = [(cell.rate, cell.effective) for cell in cells if cell.rate is not None and cell.effective]
-    mean = sum(rate for rate, _ in known) / len(known)
-    variances = [(bernoulli_variance(rate, effective), effective) for rate, effective in known]
-    mean_variance = sum(variance / effective for variance, effective in variances) / len(known) ** 2
-    pooled = sum(variance for variance, _ in variances) / len(known)
+    measured = [(cell.rate, cell.effective) for cell in cells if cell.rate is not None and cell.effective]
+    mean = sum(rate for rate, _ in measured) / len(measured)
+    variances = [(bernoulli_variance(rate, effective), effective) for rate, effective in measured]
+    mean_variance = sum(variance / effective for variance, effective in variances) / len(measured) ** 2
+    pooled = sum(variance for variance, _ in variances) / len(measured)
     return mean, wilson_interval(mean, pooled / mean_variance)
 
 

@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter
 
 from assay.episodes.episode import Intervals
 from assay.extensions.papers.libero_x.tables import DEFAULT_LIMIT, LIMITS, heading, level_rows
-from assay.measures.clustering import shares as clustered_shares
+from assay.measures.clustering import group_shares
 from assay.measures.frames import atoms
 from assay.measures.result import MeasureError
 from assay.measures.success.rates import Rate
@@ -48,7 +48,7 @@ from assay.measures.views.style import (
     series,
 )
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import plural, thing
+from assay.measures.views.wording import describe_runs, plural, thing
 from assay.measures.world.curves import LEVELS, SuccessCurve, curve
 from assay.report.papers import ExhibitPlan, PaperRun, Part, by_run, of_each, unnamed_if_single
 from assay.support.stats.intervals import Interval
@@ -79,7 +79,7 @@ def paths_figure(positions: dict[str, np.ndarray]) -> Drawing:
     low, high = points.min(axis=0) - MARGIN_M, points.max(axis=0) + MARGIN_M
     bins = [np.arange(low[axis], high[axis] + CELL_M, CELL_M) for axis in (0, 1)]
     counts = {name: np.histogram2d(path[:, 0], path[:, 1], bins)[0] for name, path in positions.items()}
-    # Shares, not counts, so that runs of different lengths are comparable.
+    # Fractions, not counts, so that runs of different lengths are comparable.
     shares = {name: count / count.sum() for name, count in counts.items()}
     most = max(float(share.max()) for share in shares.values())
     least = min(float(share[share > 0].min()) for share in shares.values())
@@ -105,18 +105,17 @@ def paths_figure(positions: dict[str, np.ndarray]) -> Drawing:
         for axes in list(grid.flat)[len(shares) :]:
             axes.set_axis_off()
         bar = figure.colorbar(image, ax=list(grid.flat), pad=0.02, aspect=24)
-        bar.set_label("share of steps in a cell", fontsize=8)
+        bar.set_label("fraction of steps in a cell", fontsize=8)
         bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
         bar.ax.grid(visible=False)
 
-    sizes = "; ".join(
-        f"{name}: " * (len(counts) > 1)
-        + f"{len(positions[name]):,} steps in {int((count > 0).sum()):,} cells"
+    sizes = {
+        name: f"{len(positions[name]):,} steps in {int((count > 0).sum()):,} cells"
         for name, count in counts.items()
-    )
+    }
     caption = (
-        f"Steps of the end effector in cells of {100 * CELL_M:g} cm, from above, with the robot at the top; {sizes}. "
-        "Logarithmic colour scale."
+        f"Steps of the end effector in cells of {100 * CELL_M:g} cm, from above, with the robot at the top; "
+        f"{describe_runs(sizes)}. Logarithmic colour scale."
     )
     ratio = float(np.clip((high[0] - low[0]) / (high[1] - low[1]), 0.5, 1.6))
     wide = WIDTH if columns > 1 else HALF
@@ -243,7 +242,7 @@ class Touching:
     factor: float | None
     """Time limit as a multiple of the reference time; None if only the task's horizon limits episodes."""
     count: int
-    things: float
+    objects: float
     """Mean number of distinct objects touched per episode."""
     rate: float
     """Fraction of episodes in which an object not named by the goal is touched."""
@@ -274,14 +273,14 @@ def touching(frame: pl.DataFrame) -> tuple[Touching, ...]:
             .name.prefix("_"),
             _in_time=(pl.col("success") == 1) & (pl.col("steps") <= end),
         )
-        (_, interval) = clustered_shares(timed, "_astray")[()]
+        (other,) = group_shares(timed, "_astray")
         result.append(
             Touching(
                 factor,
                 len(timed),
                 float(timed["_things"].to_numpy().mean()),
-                float(timed["_astray"].to_numpy().mean()),
-                interval,
+                other.share,
+                other.interval,
                 int((timed["_astray"] & timed["_in_time"]).sum()),
             )
         )
@@ -302,10 +301,10 @@ def asked_for(truth: str) -> set[str]:
 
 
 def _within(row: dict[str, object]) -> dict[str, int | bool]:
-    end, asked = float(str(row["end"])), asked_for(str(row["truth"]))
+    end, wanted = float(str(row["end"])), asked_for(str(row["truth"]))
     contacts = contacts_of(str(row["contacts"]))
     touched = [name for name, spans in contacts.items() if spans[0][0] <= end]
-    return {"things": len(touched), "astray": any(name not in asked for name in touched)}
+    return {"things": len(touched), "astray": any(name not in wanted for name in touched)}
 
 
 def contact_exhibits(runs: Sequence[PaperRun]) -> Iterator[Part]:
@@ -318,7 +317,7 @@ def contact_exhibits(runs: Sequence[PaperRun]) -> Iterator[Part]:
         Column("model", value=lambda row: row[0]),
         Column("time limit", value=lambda row: limit_name(row[1].factor)),
         Column("n", "count", value=lambda row: row[1].count),
-        Column("objects touched, mean", "number", value=lambda row: row[1].things),
+        Column("objects touched, mean", "number", value=lambda row: row[1].objects),
         Column("touched another object", "share", value=lambda row: row[1].rate),
         Column("95 % interval", "share", value=lambda row: row[1].interval),
         Column("and still succeeded", "count", value=lambda row: row[1].recovered),
@@ -339,7 +338,7 @@ def _contacts_figure(results: Mapping[str, tuple[Touching, ...]]) -> Drawing:
         legend_below(figure, len(results))
 
     caption = (
-        "Share of episodes in which the robot touches an object that the goal does not name, within each limit. "
+        "Fraction of episodes in which the robot touches an object that the goal does not name, within each limit. "
         "Lines: 95 % Wilson intervals."
     )
     return Drawing("astray", "Contacts with other objects, by time limit", caption, (HALF, 3.0), paint)

@@ -29,13 +29,13 @@ def _census_of(run: PaperRun, *levels: int) -> Census:
     families = label_families(rows)
     goal = pl.col("truth").map_elements(lambda text: "; ".join(sorted(atoms(text))), return_dtype=pl.String)
     by = ["task", "level", "_goal", *(f"{COLUMN}{family}" for family in families)]
-    asked = rows.with_columns(_goal=goal).select(by).unique(maintain_order=True)
+    requests = rows.with_columns(_goal=goal).select(by).unique(maintain_order=True)
     return census(
         LabelledTask(
             tuple(str(row["_goal"]).split("; ")),
             {family: read(row[f"{COLUMN}{family}"]) for family in families},
         )
-        for row in asked.iter_rows(named=True)
+        for row in requests.iter_rows(named=True)
     )
 
 

@@ -14,7 +14,7 @@ from assay.measures.frames import require
 from assay.measures.result import MeasureError
 from assay.measures.success.task_labels import label_families, with_each_label
 from assay.measures.time.timing import REFERENCE_NOTE, Limit, add_references, limit_name, limits_by
-from assay.measures.views.table import Column, Table, Value
+from assay.measures.views.table import Column, Table, Value, declared_columns
 from assay.report.papers import ExhibitPlan, PaperRun, Part, of_each
 from assay.tasks.labels import COLUMN, CONFOUNDING, FAMILIES, UNSEEN, label_order
 
@@ -191,10 +191,7 @@ def _tables(
             Column("model"),
             Column(what),
             Column("time limit"),
-            Column("successes", "count"),
-            Column("n", "count"),
-            Column("success", "share"),
-            Column("95 % interval", "share"),
+            *declared_columns(Limit).values(),
         ),
         tuple(long),
         "95 % Wilson intervals, widened for the correlation of episodes that share an initial state or variant."

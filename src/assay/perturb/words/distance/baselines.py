@@ -76,7 +76,7 @@ def _folder(name: str) -> Path:
 
 
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
-_MOST_STATES = 256
+_MAX_STATES = 256
 """Maximum number of alignments explored at once; more would require dozens of repeated words."""
 _NONE = -2
 """Position of a word that is not aligned; it is adjacent to no other position."""
@@ -113,18 +113,18 @@ def _align(reference: list[str], words: list[str]) -> tuple[int, int]:
             exact_places = [place for place in same if not taken >> place & 1]
             moves = [(place, 1) for place in exact_places]
             if not exact_places or spare[word]:
-                _keep(after, (taken, _NONE), (exact, count, chunks))
+                _update(after, (taken, _NONE), (exact, count, chunks))
                 moves += [(place, 0) for place in alike if not taken >> place & 1]
             for place, is_exact in moves:
                 value = (exact + is_exact, count + 1, chunks - (place != last + 1))
-                _keep(after, (taken | 1 << place, place), value)
-        best = sorted(after, key=lambda state: after[state], reverse=True)[:_MOST_STATES]
+                _update(after, (taken | 1 << place, place), value)
+        best = sorted(after, key=lambda state: after[state], reverse=True)[:_MAX_STATES]
         states = {state: after[state] for state in best}
     _, count, chunks = max(states.values())
     return count, -chunks
 
 
-def _keep(states: dict[_Alignment, _Value], state: _Alignment, value: _Value) -> None:
+def _update(states: dict[_Alignment, _Value], state: _Alignment, value: _Value) -> None:
     if state not in states or value > states[state]:
         states[state] = value
 

@@ -33,7 +33,7 @@ _PREFIX = re.compile(r"^(?:bert|roberta)\.")
 
 WIDTH = 384
 """Dimension of the vectors of all-MiniLM-L6-v2."""
-MOST_TOKENS = 256
+MAX_TOKENS = 256
 """Maximum number of tokens in a text; the rest is truncated, as the model's authors do."""
 BATCH_TOKENS = 512
 
@@ -66,7 +66,7 @@ class Encoder:
     ) -> None:
         self._tokenizer = Tokenizer.from_str(files[TOKENIZER].decode())
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(MOST_TOKENS)
+        self._tokenizer.enable_truncation(MAX_TOKENS)
         weights = {_PREFIX.sub("", name): array for name, array in load(files[WEIGHTS]).items()}
         self._shape = shape
         self._words = weights["embeddings.word_embeddings.weight"]
@@ -75,9 +75,9 @@ class Encoder:
         places = weights["embeddings.position_embeddings.weight"].astype(np.float64)[shape.first_place :]
         self._places = places + weights["embeddings.token_type_embeddings.weight"][0]
         self._norm = _norm(weights, "embeddings.LayerNorm")
-        there = len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
+        count = len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
         self._layers = [
-            _TransformerLayer(weights, f"encoder.layer.{number}", shape) for number in range(layers or there)
+            _TransformerLayer(weights, f"encoder.layer.{number}", shape) for number in range(layers or count)
         ]
 
     def sentences(self, texts: Sequence[str]) -> Array:
@@ -92,7 +92,7 @@ class Encoder:
         vectors_by_text: list[Array] = [np.empty((0, self.width))] * len(texts)
         for chosen, hidden in self._encode(texts):
             for index, vectors in zip(chosen, _unit(hidden), strict=True):
-                vectors_by_text[index] = vectors[1:-1]  # without the marks of beginning and end
+                vectors_by_text[index] = vectors[1:-1]  # without the start and end tokens
         return vectors_by_text
 
     def _encode(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Array]]:

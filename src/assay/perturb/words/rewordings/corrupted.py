@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import string
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.episodes import Change, perturbation
+from assay.episodes.fields import within
 from assay.errors import PerturbationError
 from assay.perturb.words.text import TextPerturbation
 from assay.support.extras import optional_import
@@ -99,33 +100,17 @@ class Surface(TextPerturbation):
         return written
 
 
-@dataclass(frozen=True, slots=True)
-class _SharedWords(TextPerturbation):
-    """Base class of perturbations that change a fraction of the words."""
-
-    share: float
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.share <= 1.0:
-            raise PerturbationError(
-                f"{self.kind}: the share must be above 0 and at most 1, not {self.share:g}"
-            )
-
-    def count(self, candidates: int) -> int:
-        """Return the number of candidates to change, at least one."""
-        return max(1, math.ceil(self.share * candidates))
-
-
 @perturbation
-class Typos(_SharedWords):
+class Typos(TextPerturbation):
     """Makes one typing error in each of some words: a neighbouring key, two letters swapped, or a letter missing.
 
     First letters are kept, and so are words of fewer than four letters if there are longer ones.
     """
 
     kind = "words/typos"
-    share: float = 0.4
-    """Fraction of the words that are long enough, above 0 and at most 1; at least one word is changed."""
+    neutral = MappingProxyType({"share": 0.0})
+    share: float = within(0.0, 1.0, default=0.4)
+    """Fraction of the words that are long enough; at least one word is changed."""
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
         """Add typing errors to the instruction. Raises PerturbationError if no word is long enough."""
@@ -134,7 +119,7 @@ class Typos(_SharedWords):
         if not possible:
             raise PerturbationError("no word is long enough to be mistyped")
         long = [index for index in possible if len(typed[index]) >= MIN_TYPO_LENGTH] or list(possible)
-        for index in rng.permutation(long)[: self.count(len(long))]:
+        for index in rng.permutation(long)[: math.ceil(self.share * len(long))]:
             word, typos = typed[index], possible[int(index)]
             typo = list(typos)[int(rng.integers(len(typos)))]
             place = typos[typo][int(rng.integers(len(typos[typo])))]
@@ -161,13 +146,14 @@ def _possible_typos(word: str) -> dict[str, list[int]]:
 
 
 @perturbation
-class Substitute(_SharedWords):
+class Substitute(TextPerturbation):
     """Replaces words with unrelated ones, names of objects first, so that the request is lost."""
 
     kind = "words/substitute"
     plausible = False
-    share: float = 0.5
-    """Fraction of the content words, above 0 and at most 1; at least one word is replaced."""
+    neutral = MappingProxyType({"share": 0.0})
+    share: float = within(0.0, 1.0, default=0.5)
+    """Fraction of the content words; at least one word is replaced."""
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
         """Replace content words, names of objects in the scene first."""
@@ -180,9 +166,9 @@ class Substitute(_SharedWords):
         order = [content[place] for place in rng.permutation(len(content))]
         # The sort is stable: among the names, and among the others, the order stays random.
         order.sort(key=lambda index: not named.intersection(words(changed[index])))
-        chosen = order[: self.count(len(content))]
+        chosen = order[: math.ceil(self.share * len(content))]
         strangers = [word for word in UNRELATED if word not in named]
-        # Words repeat only if more are replaced than there are.
+        # Words repeat only if more are replaced than are available.
         rounds = range(0, len(chosen), len(strangers))
         drawn = np.concatenate([rng.permutation(len(strangers)) for _ in rounds])
         for index, stranger in zip(sorted(chosen), drawn, strict=False):

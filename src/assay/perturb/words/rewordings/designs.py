@@ -12,13 +12,11 @@ episodes shows whether a behaviour followed the instruction and whether it was m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
-from assay.episodes import Change, Effect, Label, Perturbation, perturbation
+from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.errors import PerturbationError, TaskError
 from assay.perturb.words.rewordings.corrupted import (
     GobbledygookTokens,
@@ -102,50 +100,27 @@ def _goal(atoms: tuple[str, ...], task: Task, kind: str) -> Goal:
     return goal
 
 
-class Rewording(NamedTuple):
-    """A rewording in an experiment."""
-
-    name: str
-    """Name, which is unique in the design and valid as the name of a condition."""
-    perturbation: Perturbation
-    labels: dict[str, Label]
-    """Labels for the measures: ``plausible``, and the number of the rewording in its design, counted from 1."""
-
-
-def _design(numbered: str, perturbations: Mapping[str, Perturbation]) -> tuple[Rewording, ...]:
-    return tuple(
-        Rewording(name, change, {"plausible": change.plausible, numbered: number})
-        for number, (name, change) in enumerate(perturbations.items(), start=1)
-    )
-
-
-LADDER = _design(
-    "rung",
-    {
-        "paraphrase": Semantic(),
-        "synonyms": Synonyms(),
-        "substitute": Substitute(),
-        "shuffle": Shuffle(),
-        "gobbledygook_words": GobbledygookWords(),
-        "gobbledygook_tokens": GobbledygookTokens(),
-        "xxx": Say("xxx", plausible=False),
-        "empty": Mask(),
-    },
-)
-"""The corruption ladder: decreasing information in the instruction, from rung 1 to rung 8."""
-LEVEL5 = _design(
-    "form",
-    {
-        "synonym": Synonyms(),
-        "concise": Concise(),
-        "reorder": Reorder(),
-        "passive": Passive(),
-        "verbose": Verbose(),
-    },
-)
-"""LIBERO-X's level 5, in its order: 5-1 to 5-5."""
-STYLES = _design("style", {"telegraphic": Telegraphic(), "typos": Typos()})
-"""Styles of hurried writing."""
+LADDER: dict[str, Perturbation] = {
+    "paraphrase": Semantic(),
+    "synonyms": Synonyms(),
+    "substitute": Substitute(),
+    "shuffle": Shuffle(),
+    "gobbledygook_words": GobbledygookWords(),
+    "gobbledygook_tokens": GobbledygookTokens(),
+    "xxx": Say("xxx", plausible=False),
+    "empty": Mask(),
+}
+"""The corruption ladder: rewordings by name, with less and less information, from rung 1 to rung 8."""
+LEVEL5: dict[str, Perturbation] = {
+    "synonym": Synonyms(),
+    "concise": Concise(),
+    "reorder": Reorder(),
+    "passive": Passive(),
+    "verbose": Verbose(),
+}
+"""Rewordings of LIBERO-X's level 5 by name, in its order: 5-1 to 5-5."""
+STYLES: dict[str, Perturbation] = {"telegraphic": Telegraphic(), "typos": Typos()}
+"""Styles of hurried writing, by name."""
 
 _OPPOSITES = ({Predicate.OPEN, Predicate.CLOSE}, {Predicate.TURN_ON, Predicate.TURN_OFF})
 _PLACING = frozenset(

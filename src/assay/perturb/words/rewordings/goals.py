@@ -30,7 +30,7 @@ from assay.tasks.language.phrases import is_located, pronoun
 _PARTS = (("top", "middle", "bottom"), ("left", "right"), ("front", "back"))
 _RECEPTACLES = frozenset({"plate", "basket", "desk_caddy", "wooden_tray", "bowl_drainer"})
 """Categories of receptacles, which are not carried themselves."""
-_LEFT = _RECEPTACLES | {"glazed_rim_porcelain_ramekin"}
+_NOT_LIFTED = _RECEPTACLES | {"glazed_rim_porcelain_ramekin"}
 """Categories that new goals do not move, because a gripper can hardly grasp them, at least beside other objects."""
 _TIGHT = ("_middle_region", "_bottom_region", "_heating_region")
 """Region suffixes of drawers and an oven that are too narrow for the gripper with unfamiliar objects."""
@@ -66,7 +66,7 @@ def alternatives(task: Task) -> tuple[Alternative, ...]:
     known = (
         Alternative(other.instruction.text, other.goal, known_from=other.id)
         for other in trained
-        if other.id != task.id and (other.scene == task.scene or _names_the_same(other, task.scene))
+        if other.id != task.id and (other.scene == task.scene or _is_meaningful_in(other, task.scene))
     )
     candidates = (*known, *_derived_goals(task))
     return _distinct(candidate for candidate in candidates if _is_another(candidate.goal, task))
@@ -92,16 +92,16 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
         if alternative.known_from is not None
     )
     sources = (
-        _like(task),
-        (alternative for other in others for alternative in _like(other)),
-        _two_at_once(task),
+        _similar_goals(task),
+        (alternative for other in others for alternative in _similar_goals(other)),
+        _goals_with_two_objects(task),
     )
     categories = task.scene.categories
 
     def is_beyond(atom: Atom) -> bool:
         """Whether the oracle is known to fail: with an oven, any drawer but the highest, or a plate to be lifted."""
         is_tight = atom.predicate in (Predicate.OPEN, Predicate.IN) and atom.arguments[-1].endswith(_TIGHT)
-        return is_tight or (atom.predicate.arity == 2 and categories.get(atom.arguments[0]) in _LEFT)
+        return is_tight or (atom.predicate.arity == 2 and categories.get(atom.arguments[0]) in _NOT_LIFTED)
 
     for source in sources:
         goals = _distinct(
@@ -116,26 +116,26 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
     return ()
 
 
-def _like(task: Task) -> Iterator[Alternative]:
+def _similar_goals(task: Task) -> Iterator[Alternative]:
     """Yield goals derived from a task's goal, also for objects identified by their location."""
-    for derived_goal in (*_derived_goals(task), *_instead_of_what_is_located(task)):
-        if len(derived_goal.goal.atoms) <= len(task.goal.atoms):
-            yield derived_goal
+    for alternative in (*_derived_goals(task), *_goals_without_located_object(task)):
+        if len(alternative.goal.atoms) <= len(task.goal.atoms):
+            yield alternative
 
 
-def _instead_of_what_is_located(task: Task) -> Iterator[Alternative]:
+def _goals_without_located_object(task: Task) -> Iterator[Alternative]:
     """Yield other goals for a single object that the instruction identifies by its location.
 
     First come goals with another object that is unique in its category, then goals with a stove or the top of furniture
     as the location.
     """
-    steps, carried = _steps(task.instruction.text), _carried_things(task.goal)
+    steps, carried = _steps(task.instruction.text), _placed_objects(task.goal)
     if len(steps) != 1 or len(carried) != 1 or not is_located(steps[0].thing):
         return
     step, name = steps[0], carried[0]
     for other in task.scene.objects:
-        apart = other.name not in task.goal_entities and other.category not in _LEFT
-        if apart and _is_alone(task.scene, other) and not _is_occupied(other.name, task.scene):
+        usable = other.name not in task.goal_entities and other.category not in _NOT_LIFTED
+        if usable and _is_unique(task.scene, other) and not _is_occupied(other.name, task.scene):
             text = task.instruction.text.replace(step.thing, f"the {names_of(other.category)[0]}", 1)
             yield Alternative(text, _map_arguments(task.goal, {name: other.name}))
     fixtures = {fixture.name: names_of(fixture.category)[0] for fixture in task.scene.fixtures}
@@ -148,7 +148,7 @@ def _instead_of_what_is_located(task: Task) -> Iterator[Alternative]:
             yield Alternative(f"pick up {step.thing} and place it {place}", goal)
 
 
-def _two_at_once(task: Task) -> Iterator[Alternative]:
+def _goals_with_two_objects(task: Task) -> Iterator[Alternative]:
     """Yield goals that put two objects, neither in the task's goal, into the container of that goal."""
     if len(task.goal.atoms) != 1 or task.goal.atoms[0].predicate is not Predicate.IN:
         return
@@ -157,7 +157,9 @@ def _two_at_once(task: Task) -> Iterator[Alternative]:
     free = [
         obj
         for obj in task.scene.objects
-        if obj.name not in (own, container) and obj.category not in _LEFT and _is_alone(task.scene, obj)
+        if obj.name not in (own, container)
+        and obj.category not in _NOT_LIFTED
+        and _is_unique(task.scene, obj)
     ]
     for one, other in combinations(free, 2):
         categories = (one.category, other.category, task.scene.categories[container])
@@ -183,8 +185,8 @@ def _is_trained(alternative: Alternative, task: Task) -> bool:
         if other.instruction.text.lower() == alternative.text.lower():
             return True
         there = other.scene.categories
-        beside = len(wanted) > 1 or other.scene == task.scene or other.id.split("/")[0] == suite
-        same = beside and all(here.get(name) == there.get(name) for name in owners)
+        counts = len(wanted) > 1 or other.scene == task.scene or other.id.split("/")[0] == suite
+        same = counts and all(here.get(name) == there.get(name) for name in owners)
         # A drawer is open when an object is put inside.
         inside = (atom.arguments[1] for atom in other.goal.atoms if atom.predicate is Predicate.IN)
         if same and wanted <= {*other.goal.atoms, *(Atom(Predicate.OPEN, (place,)) for place in inside)}:
@@ -192,12 +194,12 @@ def _is_trained(alternative: Alternative, task: Task) -> bool:
     return False
 
 
-def _names_the_same(other: Task, scene: Scene) -> bool:
+def _is_meaningful_in(other: Task, scene: Scene) -> bool:
     """Whether the instruction of a task from another scene has the same meaning in this one."""
     here, there = scene.categories, other.scene.categories
     for atom in other.goal.atoms:
         for name in (other.scene.owner(argument) for argument in atom.arguments):
-            # A place on a table has no category: another scene does not know where it is.
+            # A table region has no category, so it cannot be located in another scene.
             if name not in there or here.get(name) != there[name]:
                 return False
             if list(here.values()).count(there[name]) != 1:
@@ -217,13 +219,13 @@ def _facing(scene: Scene, fixture: str) -> tuple[float, float]:
 def _derived_goals(task: Task) -> Iterator[Alternative]:
     """Yield goals derived from the task's goal by one change."""
     objects = {entity.name: entity for entity in task.scene.objects}
-    carried = _carried_things(task.goal)
+    carried = _placed_objects(task.goal)
     # Another object of the scene.
     for name in (name for name in dict.fromkeys(carried) if name in objects):
         for other in objects.values():
             if other.name in task.goal_entities or other.category in _RECEPTACLES:
                 continue
-            text = _name_other_thing(task, objects[name], other)
+            text = _instruction_for_other(task, objects[name], other)
             if text is not None:
                 yield Alternative(text, _map_arguments(task.goal, {name: other.name}))
     # Two objects exchanged.
@@ -237,7 +239,7 @@ def _derived_goals(task: Task) -> Iterator[Alternative]:
     # A carried object on top of furniture or beside another object.
     for name in (name for name in dict.fromkeys(carried) if name in objects):
         mention = _name_in_instruction(task, objects[name])
-        if mention is None or not _is_alone(task.scene, objects[name]):
+        if mention is None or not _is_unique(task.scene, objects[name]):
             continue
         for region in task.scene.regions:
             relation = _relation(region, task.scene)
@@ -272,23 +274,23 @@ def _relation(region: Region, scene: Scene) -> str | None:
         beside = _BESIDE.fullmatch(region.name) if region.target == scene.arena.workspace else None
         if (
             beside is not None
-            and _is_alone(scene, entity)
+            and _is_unique(scene, entity)
             and f"_{entity.category}".endswith(f"_{beside['what']}")
         ):
             return f"to the {beside['side']} of {thing}"
     return None
 
 
-def _name_other_thing(task: Task, thing: Entity, other: Entity) -> str | None:
+def _instruction_for_other(task: Task, thing: Entity, other: Entity) -> str | None:
     """Return the instruction for another object; None if no expression for that object is known."""
     text = task.instruction.text
     mention = _name_in_instruction(task, thing)
     if mention is None:
         return None
     if thing.category != other.category:
-        alone = _is_alone(task.scene, other)
+        unique = _is_unique(task.scene, other)
         located = any(is_located(step.thing) and mentions(step.thing, mention) for step in _steps(text))
-        return _with_names(task, {mention: names_of(other.category)[0]}) if alone and not located else None
+        return _with_names(task, {mention: names_of(other.category)[0]}) if unique and not located else None
     steps = [step for step in _steps(text) if mentions(step.thing, mention)]
     where = _where_phrases(task.id.split("/")[0]).get((other.category, _spot(task.scene, other.name)))
     if len(steps) != 1 or where is None or pronoun(steps[0].thing) != "it":
@@ -315,7 +317,7 @@ def _spot(scene: Scene, name: str) -> str:
     return next((atom.arguments[1] for atom in placing), "")
 
 
-def _is_alone(scene: Scene, entity: Entity) -> bool:
+def _is_unique(scene: Scene, entity: Entity) -> bool:
     """Whether an object is the only one of its category."""
     return sum(other.category == entity.category for other in scene.entities) == 1
 
@@ -324,7 +326,7 @@ def _with_names(task: Task, names: dict[str, str]) -> str:
     """Return the instruction with names replaced, except inside longer names."""
     forms = {form for entity in task.scene.entities for form in names_of(entity.category)}
     pattern = "|".join(sorted(map(re.escape, forms), key=len, reverse=True))
-    return re.sub(rf"\b(?:{pattern})\b", lambda found: names.get(found[0], found[0]), task.instruction.text)
+    return re.sub(rf"\b(?:{pattern})\b", lambda name: names.get(name[0], name[0]), task.instruction.text)
 
 
 def _steps(text: str) -> tuple[Step, ...]:
@@ -335,7 +337,7 @@ def _steps(text: str) -> tuple[Step, ...]:
         return ()
 
 
-def _carried_things(goal: Goal) -> list[str]:
+def _placed_objects(goal: Goal) -> list[str]:
     return [atom.arguments[0] for atom in goal.atoms if atom.predicate.arity == 2]
 
 
