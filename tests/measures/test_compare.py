@@ -18,6 +18,7 @@ def test_runs_are_paired_by_spec(run, made):
     )
     found = compare({"good": good.frame(), "bad": bad.frame()})
     assert found.runs == {"good": 40, "bad": 44} and found.shared == 39
+    assert found.unmatched == {"good": 1, "bad": 5} and found.errors == {"good": 0, "bad": 1}
     (overall,) = found.overall
     assert (overall.both, overall.only_first, overall.only_second, overall.neither) == (28, 9, 0, 2)
     assert (

@@ -7,7 +7,7 @@ from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
 from assay.report.run_report import RunReport
 from assay.runs.store import Store
-from assay.web.library import Library, cached, is_running
+from assay.web.library import Library, cached
 
 
 def test_the_listed_rate_covers_perturbed_episodes_in_which_success_is_expected(tmp_path: Path):
@@ -30,16 +30,6 @@ def test_the_listed_rate_covers_perturbed_episodes_in_which_success_is_expected(
     assert (line.done, line.planned, line.errors) == (11, 12, 2)
     assert (line.rate.successes, line.rate.count) == (2, 3) and not line.running
     assert line.rate == RunReport.read(tmp_path / "a.assay").profile["success_rate"], "as the report has it"
-
-
-def test_a_run_is_running_while_a_driver_holds_its_lock(tmp_path: Path):
-    path = tmp_path / "a.assay"
-    assert not is_running(path)
-    with Store.writing(path):
-        assert is_running(path)
-    assert not is_running(path)
-    path.with_name(".a.assay.lock").touch()
-    assert not is_running(path)
 
 
 def test_a_name_that_is_not_utf8_is_listed_with_the_reason(tmp_path: Path):

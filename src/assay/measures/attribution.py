@@ -1,11 +1,11 @@
 """Attribution: the cost of each factor, alone and together, from a factorial experiment.
 
-Every label ``factor:NAME`` is a factor, off (False, 0, none, null) or on; episodes without factors, except controls,
-are left out. Effects are estimated on the log-odds within tasks: each task has its own intercept, since odds are not
-collapsible over different tasks. A main effect is the effect of switching the factor on, averaged over the other
-factors; an interaction is the change in the effect of one factor when another is switched on. Both are also given in
-percentage points of success. The Shapley share of a factor is its part of the drop from all factors off to all on,
-averaged over the orders in which the factors could be switched on; the shares add up to the drop.
+Every label ``factor:NAME`` is a factor that is off (False, 0, none, null) or on; episodes without factors, except
+controls, are left out. Effects are estimated on the log-odds, with an intercept for each task because odds ratios are
+not collapsible over tasks. A main effect is the effect of switching a factor on, averaged over the other factors; an
+interaction is the change in this effect when another factor is switched on. Both are also given in percentage points
+of success. The Shapley share of a factor is its part of the drop from all factors off to all factors on, averaged over
+the orders in which they could be switched on; the shares add up to the drop.
 """
 
 from __future__ import annotations
@@ -62,22 +62,24 @@ class FactorEffect(Result):
     """Effect on the log-odds of success, within tasks."""
     interval: Annotated[Interval, Column("95 % interval", "number")]
     p: Annotated[float, Column("p", "p")]
+    """p value of ``log_odds`` in a t test over starts."""
     points: float | None = None
-    """Difference in success, -1 to 1, averaged over the other factors; None if combinations are missing."""
+    """Difference in success rate, -1 to 1, averaged over the other factors; None if combinations are missing."""
     points_interval: Interval | None = None
     """Student interval of ``points`` over starts."""
     points_p: float | None = None
+    """p value of ``points`` in a t test over starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactorShare(Result):
-    """Shapley share of the drop due to one factor."""
+    """Part of the drop that is due to one factor (Shapley value)."""
 
     factor: str
     loss: float
     """Loss of success due to the factor, 0 to 1."""
     interval: Interval | None
-    """Student interval of ``loss`` over starts; bootstrapped over starts if combinations are modelled.
+    """Interval of ``loss`` over starts: Student's, or bootstrapped if combinations are missing.
 
     None if there are too few starts.
     """
@@ -87,15 +89,17 @@ class FactorShare(Result):
 
 @dataclass(frozen=True, slots=True)
 class FactorContrast(Result):
-    """Comparison of episodes with and without a factor that have the same start and the same other factors."""
+    """Comparison of episodes with and without a factor, with the same start and the same other factors."""
 
     factor: str
     change: str | None
     """Change made by the factor when it is the only one switched on; None if it never is."""
     successes: int
+    """Number of successes with the factor."""
     count: int
     """Number of episodes with the factor."""
     others: int
+    """Number of successes without the factor."""
     others_count: int
     """Number of episodes without the factor."""
     starts: int
@@ -104,10 +108,10 @@ class FactorContrast(Result):
     interval: Interval
     """Newcombe interval of the difference over starts, extended to include 0 if the test is not significant."""
     p: float
-    """Exact p value: the larger of those of a test over starts and a test within starts and other factors."""
+    """p value of ``difference``: the larger one of an exact test over starts and an exact test within them."""
 
     def flaw_test(self, flaw: str, run: int, telling: int) -> FlawTest:
-        """Return the test for the loss caused by the factor over all combinations.
+        """Return the test of whether the factor costs success over all combinations.
 
         ``telling`` is the number of informative starts with this factor alone.
         """
@@ -129,15 +133,15 @@ class Attribution(Result):
     starts: int
     effects: tuple[FactorEffect, ...]
     aliased: tuple[tuple[str, ...], ...]
-    """Interactions that are aliased with other effects in this design."""
+    """Interactions that this design cannot separate from other effects."""
     drop: float
     """Success rate with all factors off minus success rate with all factors on."""
     drop_interval: Interval | None
     shares: tuple[FactorShare, ...]
     contrasts: tuple[FactorContrast, ...]
-    """Contrasts of the factors that are on in some and off in other comparable episodes."""
+    """Comparison of episodes with and without each factor, where the design allows it."""
     modelled: int
-    """Number of missing combinations, whose success is predicted by the model of the effects."""
+    """Number of missing combinations, whose success is predicted from the estimated effects."""
 
 
 def attribution(frame: pl.DataFrame) -> Attribution:

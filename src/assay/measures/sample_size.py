@@ -1,7 +1,7 @@
-"""Sample size: the smallest loss that the starts can reveal, and the seeds needed to confirm an observed loss.
+"""Sample size: the smallest loss that a number of starts can reveal, and the seeds needed to confirm an observed loss.
 
-All numbers refer to the test of the diagnosis: paired, exact, over starts, one-sided, with the p value multiplied by
-the factor of the family. The power is 80 %.
+All numbers refer to the paired, exact, one-sided test over starts that the diagnosis uses, with its correction for
+multiple testing. The power is 80 %.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _DRAWS = 400
 
 @dataclass(frozen=True, slots=True)
 class MoreSeeds(Result):
-    """Number of seeds that would make an observed loss significant with 80 % power."""
+    """Number of seeds with which an observed loss would be significant, with 80 % power."""
 
     now: int
-    """Current number of seeds: the maximum over all tasks."""
+    """Number of seeds so far: that of the task with the most."""
     needed: int
     """Total number of seeds needed."""
 
@@ -48,7 +48,7 @@ class MoreSeeds(Result):
 
 
 def telling(table: pl.DataFrame) -> int:
-    """Count the informative starts in the table of a drop: those whose control succeeds."""
+    """Return the number of informative starts in the table of a drop: those whose control succeeds."""
     return int((table["control"] > 0).sum())
 
 
@@ -58,10 +58,9 @@ def least_one_sided(starts: int) -> float:
 
 
 def loss_p(table: pl.DataFrame | np.ndarray) -> float:
-    """Return the exact one-sided p value of a loss.
+    """Return the exact one-sided p value of a loss from a table with one row per start.
 
-    The columns are the successes of the control, the successes of the perturbed episodes and the number of pairs, with
-    one row per start.
+    The columns are the successes of the control, the successes of the perturbed episodes, and the number of pairs.
     """
     control, changed, count = (table if isinstance(table, np.ndarray) else outcome_counts(table)).T
     if changed.sum() >= control.sum():
@@ -71,10 +70,11 @@ def loss_p(table: pl.DataFrame | np.ndarray) -> float:
 
 
 def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
-    """Return the number of seeds that make the loss in the table of a drop significant.
+    """Return the number of seeds with which the loss in the table of a drop would be significant.
 
-    The p value is multiplied by ``times``. Starts are resampled within tasks from the observed ones; the test must
-    detect the loss in four out of five draws. None if there is no loss, or if no reasonable number of seeds suffices.
+    ``times`` is the factor on the p value for multiple testing. Experiments are simulated by resampling the observed
+    starts within tasks, and four out of five must detect the loss. None if there is no loss, or if more than
+    `MOST_SEEDS` seeds would be needed.
     """
     values = outcome_counts(table)
     if values[:, 1].sum() >= values[:, 0].sum():
@@ -114,9 +114,10 @@ def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
 
 
 def _approximate_p(sums: np.ndarray, single: bool) -> np.ndarray:
-    """Return the one-sided p value of a loss from sums of the contributions of starts (draws, 7).
+    """Return the one-sided p value of a loss in each simulated experiment, from the contributions of its starts.
 
-    Uses a normal approximation, bounded by the number of starts; exact if every start has a ``single`` pair.
+    ``sums`` has the shape (draws, 7). The p value is exact if every start has a ``single`` pair of episodes, and
+    otherwise a normal approximation that respects the bound given by the number of starts.
     """
     fall, squares, falls, rises, off, variance, differing = sums.T
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -133,10 +134,10 @@ def detectable(
 ) -> float | None:
     """Return the smallest loss (0 to 1) detectable with 80 % power; None if no loss is.
 
-    ``control`` is the success rate without the change. ``interval`` is the interval of the observed difference, used
-    for its variance. ``starts`` is the number of informative starts, with ``pairs`` pairs each. ``times`` is the factor
-    on the p value in the family. The result is the larger of two bounds: one from the width of the interval, and one
-    from the number of starts that must show a loss.
+    ``control`` is the success rate without the change, and ``interval`` that of the observed difference, which gives
+    the variance. There are ``starts`` informative starts with ``pairs`` pairs each, and ``times`` is the factor on the
+    p value for multiple testing. The result is the larger of two bounds: one from the width of the interval, one from
+    the number of starts that must show a loss.
     """
     level = SURE / times
     error = (interval.high - interval.low) / (2 * Z)

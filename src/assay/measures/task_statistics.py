@@ -1,4 +1,4 @@
-"""Statistics of tasks: frequencies of predicates, objects and containers, the label tree, and flow diagrams."""
+"""Statistics of task sets: frequencies of predicates, objects, containers and labels, as tables and figures."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_CATEGORIES = 14
-"""Maximum number of categories of objects, and of containers, in a figure; the others are merged."""
+"""Maximum number of object categories, and of containers, in a figure; the rarest others are merged."""
 OTHERS = "others"
 ALL_TASKS = "all tasks"
 NOTHING = "nothing"
-"""Placeholder for the container of a predicate without one."""
+"""Name shown for the container of a predicate that has none."""
 
 
 def frequency_table(results: Mapping[str, Census]) -> Table:
-    """Make the table of the frequency of each predicate, object and container, by name of the task set."""
+    """Make the table of the number of tasks with each predicate, object and container, for task sets by name."""
     several = len(results) > 1
     has_scenes = any(result.all.scenes is not None for result in results.values())
     rows: list[tuple[Value, ...]] = [
@@ -75,7 +75,7 @@ def label_table(result: Census) -> Table:
 
 
 def tree_figure(result: Census, of: str = "", name: str = "tree") -> Drawing:
-    """Draw the tree of label families and their labels, with the number of tasks for each."""
+    """Draw the labels of the tasks as a tree, grouped by family, with the number of tasks for each."""
     if not result.labels:
         raise MeasureError("no task has a label")
     leaves = sum(len(labels) for labels in result.labels.values())
@@ -113,7 +113,7 @@ def tree_figure(result: Census, of: str = "", name: str = "tree") -> Drawing:
 
 
 def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
-    """Draw the flows from predicates through objects to containers, with bands as wide as their number of tasks."""
+    """Draw a flow diagram from predicates through objects to containers; bands are as wide as their number of tasks."""
     if not result.flows:
         raise MeasureError("no task has a goal")
     shown = [

@@ -14,40 +14,92 @@ from assay.sim.compile import geom_boxes
 
 SLACK = 1e-3
 """Minimum distance between a culled box and the view, in metres; round-off errors are a thousand times smaller."""
-_MIRROR_TYPES = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_BOX)
+_MIRRORS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_BOX)
 """Types of geoms that can reflect in MuJoCo."""
 
 
-def invisible_geoms(model: mujoco.MjModel, data: mujoco.MjData, camera: int, aspect: float) -> np.ndarray:
-    """Return the mask of the geoms that are certainly not visible, (ngeom,); ``aspect`` is image width / height.
+class Culling:
+    """Frustum culling for one model. Poses, cameras and materials may change and are read for every image."""
 
-    The mask is all False with shadows, which geoms outside the view can cast, and for orthographic or sensor-based
-    cameras.
-    """
-    nothing = np.zeros(model.ngeom, dtype=bool)
-    shadows = model.light_castshadow.any() and model.vis.quality.shadowsize > 0
-    if shadows or model.cam_orthographic[camera] or model.cam_sensorsize[camera].any():
-        return nothing
-    bounded = model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE  # planes are infinite
-    centre, rotation, half = geom_boxes(model, data, slice(None))
-    axes = rotation * half[:, None]  # half axes as columns, (ngeom, 3, 3)
-    outside = bounded & _outside(_view_planes(model, data, camera, aspect), centre, axes)
-    can_mirror = np.flatnonzero(np.isin(model.geom_type, _MIRROR_TYPES) & (model.geom_group != 0))
-    materials = model.geom_matid[can_mirror]
-    mirrors = can_mirror[(materials >= 0) & (model.mat_reflectance[materials] > 0)]
-    for mirror in mirrors[~outside[mirrors]]:
-        if not bounded[mirror]:
-            return nothing  # an infinite mirror can show anything
-        planes = _reflected_planes(model, data, camera, mirror)
-        if planes is not None:
-            outside &= _outside(planes, centre, axes)
-    return np.asarray(outside)
+    def __init__(self, model: mujoco.MjModel) -> None:
+        self._model = model
+        self._boxed = model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE  # planes are infinite
+        self._can_mirror = np.flatnonzero(np.isin(model.geom_type, _MIRRORS) & (model.geom_group != 0))
+
+    def unseen(self, data: mujoco.MjData, camera: int, aspect: float) -> np.ndarray:
+        """Return the mask of the geoms that are certainly not visible, (ngeom,); ``aspect`` is image width / height.
+
+        The mask is all False with shadows, which geoms outside the view can cast, and for orthographic or sensor-based
+        cameras.
+        """
+        model = self._model
+        shadows = model.light_castshadow.any() and model.vis.quality.shadowsize > 0
+        if shadows or model.cam_orthographic[camera] or model.cam_sensorsize[camera].any():
+            return np.zeros(model.ngeom, dtype=bool)
+        centre, axes = self._boxes(data)
+        planes = _view(data, camera, float(np.tan(np.deg2rad(model.cam_fovy[camera]) / 2)), aspect)
+        outside = np.asarray(self._boxed & _outside(planes, centre, axes))
+        materials = model.geom_matid[self._can_mirror]
+        mirrors = self._can_mirror[(materials >= 0) & (model.mat_reflectance[materials] > 0)]
+        for mirror in mirrors[~outside[mirrors]]:
+            if not self._boxed[mirror]:
+                return np.zeros(model.ngeom, dtype=bool)  # an infinite mirror can show anything
+            planes_of_mirror = self._reflected_planes(data, camera, mirror)
+            if planes_of_mirror is not None:
+                outside &= _outside(planes_of_mirror, centre, axes)
+        return outside
+
+    def is_separate(
+        self, data: mujoco.MjData, camera: int, moving: np.ndarray, mirrors: np.ndarray, clear: np.ndarray
+    ) -> bool:
+        """Return whether no geom in the mask ``moving`` is reflected in ``mirrors`` or visible through ``clear``
+        (geom ids).
+        """
+        if not len(mirrors) and not len(clear):
+            return True
+        if not self._boxed[moving].all() or not self._boxed[mirrors].all():
+            return False
+        centre, axes = self._boxes(data)
+        for mirror in mirrors:
+            planes = self._reflected_planes(data, camera, mirror)
+            if planes is not None and not _outside(planes, centre[moving], axes[moving]).all():
+                return False
+        if not len(clear):
+            return True
+        low, high = _on_screen(data, camera, centre[moving], axes[moving])
+        for near, far in zip(*_on_screen(data, camera, centre[clear], axes[clear]), strict=True):
+            beside = (high < near)[:, :2].any(axis=1) | (low > far)[:, :2].any(axis=1)
+            if not (beside | (high[:, 2] < near[2])).all():
+                return False
+        return True
+
+    def _boxes(self, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
+        """Return the centres, (ngeom, 3), and half axes, as columns, (ngeom, 3, 3), of the geoms' bounding boxes."""
+        centre, rotation, half = geom_boxes(self._model, data, slice(None))
+        return centre, rotation * half[:, None]
+
+    def _reflected_planes(self, data: mujoco.MjData, camera: int, mirror: int) -> np.ndarray | None:
+        """Return the planes that bound the view in a mirror, (5, 4); None if the camera is behind the mirror."""
+        x, y, normal = data.geom_xmat[mirror].reshape(3, 3).T
+        width, depth, height = self._model.geom_size[mirror]
+        middle = data.geom_xpos[mirror] + height * normal
+        eye = data.cam_xpos[camera]
+        distance = float((eye - middle) @ normal)
+        if distance <= 0:
+            return None
+        image = eye - 2 * distance * normal
+        corners = [
+            middle + i * width * x + j * depth * y - image for i, j in ((1, 1), (-1, 1), (-1, -1), (1, -1))
+        ]
+        normals = [np.cross(corners[i], corners[(i + 1) % 4]) for i in range(4)]
+        inward = [side * np.sign(side @ (middle - image)) / np.linalg.norm(side) for side in normals]
+        sides = [np.append(side, -side @ image) for side in inward]
+        return np.array([*sides, np.append(normal, -normal @ middle)])
 
 
-def _view_planes(model: mujoco.MjModel, data: mujoco.MjData, camera: int, aspect: float) -> np.ndarray:
+def _view(data: mujoco.MjData, camera: int, high: float, aspect: float) -> np.ndarray:
     """Return the planes that bound a camera's view, (5, 4): normals pointing inwards, and offsets."""
     right, up, back = data.cam_xmat[camera].reshape(3, 3).T
-    high = float(np.tan(np.deg2rad(model.cam_fovy[camera]) / 2))
     wide = high * aspect
     normals = np.array(
         [-back, -back * wide - right, -back * wide + right, -back * high - up, -back * high + up]
@@ -56,25 +108,21 @@ def _view_planes(model: mujoco.MjModel, data: mujoco.MjData, camera: int, aspect
     return np.column_stack([normals, -normals @ data.cam_xpos[camera]])
 
 
-def _reflected_planes(
-    model: mujoco.MjModel, data: mujoco.MjData, camera: int, mirror: int
-) -> np.ndarray | None:
-    """Return the planes that bound the view in a mirror, (5, 4); None if the camera is behind the mirror."""
-    x, y, normal = data.geom_xmat[mirror].reshape(3, 3).T
-    width, depth, height = model.geom_size[mirror]
-    middle = data.geom_xpos[mirror] + height * normal
-    eye = data.cam_xpos[camera]
-    distance = float((eye - middle) @ normal)
-    if distance <= 0:
-        return None
-    image = eye - 2 * distance * normal
-    corners = [
-        middle + i * width * x + j * depth * y - image for i, j in ((1, 1), (-1, 1), (-1, -1), (1, -1))
-    ]
-    normals = [np.cross(corners[i], corners[(i + 1) % 4]) for i in range(4)]
-    inward = [side * np.sign(side @ (middle - image)) / np.linalg.norm(side) for side in normals]
-    sides = [np.append(side, -side @ image) for side in inward]
-    return np.array([*sides, np.append(normal, -normal @ middle)])
+def _on_screen(
+    data: mujoco.MjData, camera: int, centre: np.ndarray, axes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lowest and highest screen x, screen y and distance of each box, (n, 3); infinite behind the camera."""
+    corners = centre[:, None] + np.einsum("nij,cj->nci", axes, _CORNERS)
+    seen = (corners - data.cam_xpos[camera]) @ data.cam_xmat[camera].reshape(3, 3)
+    distance = -seen[..., 2:]
+    places = np.concatenate([seen[..., :2] / np.maximum(distance, SLACK), distance], axis=2)
+    low, high = places.min(axis=1) - SLACK, places.max(axis=1) + SLACK
+    behind = (distance <= SLACK).any(axis=(1, 2))
+    low[behind], high[behind] = -np.inf, np.inf
+    return low, high
+
+
+_CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
 
 
 def _outside(planes: np.ndarray, centre: np.ndarray, axes: np.ndarray) -> np.ndarray:

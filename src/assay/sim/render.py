@@ -1,7 +1,8 @@
 """Render colour, depth and segmentation images of a compiled scene.
 
-Software GL spends most of an image's time on the vertices of meshes, so geoms outside the view are omitted
-(`assay.sim.culling`), which changes no pixel.
+Software GL spends most of an image's time on the vertices of meshes. Geoms outside the view are therefore omitted
+(`assay.sim.culling`), and static geoms are rendered once into a layer that is composited with later images
+(`assay.sim.still`). Neither changes a pixel.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import mujoco
@@ -23,7 +23,8 @@ from assay.sim import gl
 from assay.sim.categories import GLOWING, SWITCHING, Mechanism
 from assay.sim.compile import CompiledScene, live_fixtures, put_fixtures
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
-from assay.sim.culling import invisible_geoms
+from assay.sim.culling import Culling
+from assay.sim.still import RenderPlan, Still
 
 MAX_GEOMS = 10_000
 HIDDEN_GROUP = 0
@@ -55,6 +56,7 @@ class Renderer:
         self._compiled = compiled
         self._model = model
         self._data = mujoco.MjData(model)
+        self._labels = _labels(compiled)
         self._glows: list[tuple[int, list[int], Mechanism]] = []
         """Site id, qpos addresses of the mechanism's joints, and mechanism of each glowing site."""
         for entity in compiled.entities.values():
@@ -62,6 +64,7 @@ class Renderer:
                 site = model.site(f"{entity.name}_{GLOWING[entity.category]}").id
                 joints = [int(model.jnt_qposadr[joint]) for joint in entity.inner_joints]
                 self._glows.append((site, joints, SWITCHING[entity.category]))
+        self._culling = Culling(model)
         model.site_rgba[:, 3] = 0.0  # sites are invisible, except those that glow while a mechanism is on
         self._context: Any = None
         self._shadows = False
@@ -115,24 +118,6 @@ class Renderer:
                 ids[geom.segid + 1] = geom.objid
         return np.asarray(ids[np.clip(index, 0, self._scene.ngeom)])
 
-    @cached_property
-    def _labels(self) -> np.ndarray:
-        """Segmentation label of every geom, (ngeom,)."""
-        model, compiled = self._compiled.model, self._compiled
-        roots = {
-            compiled.entities[entity.name].body: label
-            for label, entity in enumerate(compiled.scene.entities, FIRST_ENTITY)
-        }
-        labels = np.full(model.nbody, BACKGROUND)
-        for body in range(1, model.nbody):
-            if body in roots:
-                labels[body] = roots[body]
-            elif model.body(body).name.startswith((ROBOT, GRIPPER, MOUNT)):
-                labels[body] = ROBOT_LABEL
-            else:
-                labels[body] = labels[model.body_parentid[body]]
-        return np.asarray(labels[model.geom_bodyid])
-
     def _read_pixels(self) -> np.ndarray:
         image = np.empty((self._viewport.height, self._viewport.width, 3), dtype=np.uint8)
         mujoco.mjr_readPixels(image, None, self._viewport, self._context)
@@ -169,13 +154,35 @@ class Renderer:
             on = any(mechanism.active.holds(float(data.qpos[joint])) for joint in joints)
             self._model.site_rgba[site, 3] = 1.0 if on else 0.0
         self._camera.fixedcamid = camera_id
-        unseen = invisible_geoms(self._model, data, camera_id, width / height)
+        unseen = self._culling.unseen(data, camera_id, width / height)
         self._scene.flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = segmented
         self._scene.flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = segmented
+        self._update_scene(data, unseen)
         self.count += 1
+        place = (camera_id, width, height)
+        plan = RenderPlan() if segmented else self._still.plan(self._scene, data, place)
+        if plan.under is None:
+            mujoco.mjr_render(self._viewport, self._scene, self._context)
+            return
+        if plan.is_new:
+            self._update_scene(data, unseen | ~plan.under)
+            mujoco.mjr_render(self._viewport, self._scene, self._context)
+            self._still.keep(place, plan.under)
+        # The moving geoms come first and the layer of static ones is drawn behind them: the depth test then decides
+        # per sample, and the layer's textures can be written by a single triangle.
+        self._update_scene(data, unseen | plan.under)
+        sky = mujoco.mjtRndFlag.mjRND_SKYBOX
+        usual = self._scene.flags[sky]
+        self._scene.flags[sky] = 0  # already in the layer
+        mujoco.mjr_render(self._viewport, self._scene, self._context)
+        self._scene.flags[sky] = usual
+        self._still.composite(place)
+
+    def _update_scene(self, data: mujoco.MjData, without: np.ndarray) -> None:
+        """Update MuJoCo's abstract scene, omitting the geoms in a mask, (ngeom,)."""
         groups = self._model.geom_group
-        drawn_groups = groups[unseen]
-        groups[unseen] = HIDDEN_GROUP
+        usual = groups[without]
+        groups[without] = HIDDEN_GROUP
         mujoco.mjv_updateScene(
             self._model,
             data,
@@ -185,8 +192,7 @@ class Renderer:
             mujoco.mjtCatBit.mjCAT_ALL,
             self._scene,
         )
-        groups[unseen] = drawn_groups
-        mujoco.mjr_render(self._viewport, self._scene, self._context)
+        groups[without] = usual
 
     def _pose(self, moment: Snapshot) -> mujoco.MjData:
         """Return the kinematics of a snapshot, leaving the model's fixtures unchanged."""
@@ -211,9 +217,9 @@ class Renderer:
             return
         self.close()
         # All renderers of a thread share a GL context: a new one compiles its shaders, which takes software GL 0.25 s.
-        if not hasattr(_THREAD_CONTEXT, "context"):
-            _THREAD_CONTEXT.context = gl.context(640, 480)
-        self._gl = _THREAD_CONTEXT.context
+        if not hasattr(_OF_THREAD, "context"):
+            _OF_THREAD.context = gl.context(640, 480)
+        self._gl = _OF_THREAD.context
         _make_current(self._gl)
         quality = self._model.vis.quality
         shadow_size = quality.shadowsize
@@ -227,12 +233,12 @@ class Renderer:
         self._options.geomgroup[HIDDEN_GROUP] = 0
         self._camera = mujoco.MjvCamera()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
-        self._release = _release_before_exit(self, self._context, self._gl)
+        self._still = Still(self._model, self._culling, self._context, self._gl)
+        self._release = _release_before_exit(self, self._context, self._gl, self._still)
 
 
 _DRAWING_PROCESS: dict[str, int] = {}
-"""Process that rendered the first image, as ``id``; empty before that."""
-_THREAD_CONTEXT = threading.local()
+_OF_THREAD = threading.local()
 
 
 def _make_current(context: Any) -> None:
@@ -250,11 +256,14 @@ _CONTEXTS: weakref.WeakSet[Any] = weakref.WeakSet()
 """GL contexts that have been used."""
 
 
-def _release_before_exit(owner: Renderer, context: Any, gl_context: Any) -> weakref.finalize[..., Any]:
+def _release_before_exit(
+    owner: Renderer, context: Any, gl_context: Any, still: Still
+) -> weakref.finalize[..., Any]:
     """Free GL resources together with their owner, or at exit before the GL library shuts down."""
 
     def release() -> None:
         gl_context.make_current()
+        still.free()
         context.free()
         _AT_EXIT.discard(finalizer)
 
@@ -273,3 +282,19 @@ def _release_all() -> None:
         finalizer()
     for context in tuple(_CONTEXTS):
         context.free()
+
+
+def _labels(compiled: CompiledScene) -> np.ndarray:
+    """Return the label of every geom, (ngeom,)."""
+    model = compiled.model
+    roots = {compiled.entities[e.name].body: FIRST_ENTITY + i for i, e in enumerate(compiled.scene.entities)}
+    labels = np.full(model.nbody, BACKGROUND)
+    for body in range(1, model.nbody):
+        name = model.body(body).name
+        if body in roots:
+            labels[body] = roots[body]
+        elif name.startswith((ROBOT, GRIPPER, MOUNT)):
+            labels[body] = ROBOT_LABEL
+        else:
+            labels[body] = labels[model.body_parentid[body]]
+    return np.asarray(labels[model.geom_bodyid])

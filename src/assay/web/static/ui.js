@@ -192,7 +192,6 @@ async function poll() {
       part.replaceWith(document.adoptNode(next));
     }
     lost.hidden = true;
-    showPace(running);
   } catch (error) {
     lost.textContent = `No response from the server (${error.message}); retrying.`;
     lost.hidden = false;
@@ -200,21 +199,8 @@ async function poll() {
   if (running) setTimeout(poll, 2000);
 }
 
-let firstSample = null; // time and number of finished episodes at the first poll
-
-function showPace(running) {
-  const bar = document.querySelector("progress");
-  const now = { time: Date.now() / 1000, done: bar.value };
-  firstSample ??= now;
-  if (!running || now.done <= firstSample.done) return;
-  const rate = (now.done - firstSample.done) / (now.time - firstSample.time);
-  const left = (bar.max - now.done) / rate;
-  const rest = left < 90 ? `${Math.round(left)} s` : left < 5400 ? `${Math.round(left / 60)} min` : `${(left / 3600).toFixed(1)} h`;
-  document.querySelector("[data-pace]").textContent = `${(60 * rate).toFixed(rate < 1 / 6 ? 1 : 0)} a minute, ${rest} left`;
-}
-
-/* An episode and its control: two videos, the strips and the paths follow one clock: control steps of 50 ms, or actions
-   on the table, a second each. */
+/* An episode and its control: both videos, the timelines and the paths follow one clock that counts control steps (50 ms)
+   or, on the tabletop, actions (1 s). */
 const player = document.getElementById("player");
 if (player) play(player);
 
