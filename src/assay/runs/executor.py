@@ -154,7 +154,8 @@ class WorkerPool(ABC):
                 if len(busy) == len(workers) < self.workers and not stopping():
                     workers.append(self._start())
                     continue
-                if not busy:
+                # A worker that has not been placed or loaded yet is not waited for once nothing is left to execute.
+                if all(worker.current is None for worker in workers) and (stopping() or len(busy) < len(workers)):
                     return
                 for worker in self._wait(busy):
                     try:
