@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from assay.support.llm import Cache, Client, Endpoint, Ledger, LLMError, ModelPrompt, Reply
+from assay.support.llm.client import Cache, Client, Ledger
+from assay.support.llm.protocols import Endpoint, LLMError, ModelPrompt, Reply
 
 KEY = "sk-not-for-anybodys-eyes"
 

@@ -12,7 +12,8 @@ from assay.extensions.eqa.asking.models import open_model
 from assay.extensions.eqa.asking.prompts import Prompting, Style
 from assay.extensions.eqa.asking.session import ask
 from assay.extensions.eqa.asking.settings import ModelSettings
-from assay.support.llm import Cache, LLMError
+from assay.support.llm.client import Cache
+from assay.support.llm.protocols import LLMError
 
 pytest.importorskip("torch", reason="torch is not installed")
 transformers: Any = pytest.importorskip("transformers", reason="transformers is not installed")

@@ -28,7 +28,8 @@ from assay.extensions.eqa.asking.session import (
 )
 from assay.extensions.eqa.build import InstructionCase
 from assay.extensions.eqa.question import LETTERS, Question
-from assay.support.llm import KEY_VARIABLE, Cache, LLMError
+from assay.support.llm.client import Cache
+from assay.support.llm.protocols import KEY_VARIABLE, LLMError
 
 from .conftest import Vision, chat
 

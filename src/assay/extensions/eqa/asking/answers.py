@@ -18,7 +18,7 @@ import polars as pl
 from assay.extensions.eqa.asking.prompts import Style
 from assay.extensions.eqa.question import FOLDER_FILES, LETTERS, QuestionError
 from assay.support.files import check_writable, replacing
-from assay.support.llm import Reply
+from assay.support.llm.protocols import Reply
 
 MAX_TEXT = 20_000
 """Maximum number of characters of a reply that are stored: its end, which contains the answer."""

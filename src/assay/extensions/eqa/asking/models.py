@@ -23,8 +23,8 @@ from assay.extensions.eqa.asking.settings import LOCAL, ModelSettings
 from assay.extensions.eqa.baselines import BASELINES
 from assay.extensions.eqa.question import QuestionError
 from assay.support.extras import require
-from assay.support.llm import Cache, Client, Ledger, LLMError, ModelPrompt, Reply
-from assay.support.llm.protocols import PROTOCOLS
+from assay.support.llm.client import Cache, Client, Ledger
+from assay.support.llm.protocols import PROTOCOLS, LLMError, ModelPrompt, Reply
 
 T = TypeVar("T")
 Answering = Callable[[ModelPrompt], Awaitable[Reply]]

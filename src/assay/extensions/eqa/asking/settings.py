@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from assay.support.llm import Endpoint
+    from assay.support.llm.protocols import Endpoint
 
 T = TypeVar("T")
 
@@ -43,8 +43,7 @@ class ModelSettings:
 
     def endpoint_of(self, address: str) -> Endpoint | None:
         """Return the endpoint of a model; None for a local model. Raises LLMError for invalid settings."""
-        from assay.support.llm import Endpoint, LLMError, key_from_environment
-        from assay.support.llm.protocols import PROTOCOLS
+        from assay.support.llm.protocols import PROTOCOLS, Endpoint, LLMError, key_from_environment
 
         protocol, _, name = address.partition(":")
         if protocol == LOCAL:
@@ -55,22 +54,12 @@ class ModelSettings:
             raise LLMError(f"--extra is not JSON: {error}") from None
         if not isinstance(extra, dict):
             raise LLMError('--extra must be a JSON object, such as {"reasoning_effort": "low"}')
-        return Endpoint(
-            self.endpoint or PROTOCOLS[protocol].base,
-            name,
-            key_from_environment(),
-            protocol,
-            0.0 if self.temperature else None,
-            extra=extra,
-            per_minute=self.per_minute,
-            at_once=self.at_once,
-            timeout=self.timeout,
-            attempts=self.attempts,
-            first_wait=self.first_wait,
-            most_tokens=self.most_tokens,
-            effort=self.effort,
-            thinking=self.thinking,
-        )
+        temperature = 0.0 if self.temperature else None
+        url = self.endpoint or PROTOCOLS[protocol].base
+        shared = {option.name for option in fields(Endpoint)} & {option.name for option in fields(self)}
+        settings = {option: getattr(self, option) for option in shared}
+        settings |= {"temperature": temperature, "extra": extra}
+        return Endpoint(url, name, key_from_environment(), protocol, **settings)
 
     def parameters(self, endpoint: Endpoint | None) -> dict[str, object]:
         """Return the settings that affect replies, to be stored with answers."""

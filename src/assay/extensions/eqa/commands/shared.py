@@ -78,7 +78,7 @@ def parse_kinds(text: str) -> list[QuestionKind]:
 def open_session(address: str, settings: ModelSettings, cache_file: Path) -> Iterator[Model]:
     """Open a model with a cache of its replies; at the end, print the number of requests and tokens."""
     from assay.extensions.eqa.asking.models import open_model
-    from assay.support.llm import Cache
+    from assay.support.llm.client import Cache
 
     cache = Cache(cache_file)
     try:

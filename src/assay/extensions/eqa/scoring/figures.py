@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -47,9 +47,8 @@ def best_figures(data: ReportData) -> Iterator[Drawing]:
         rows["people, mean"] = {kind: mean for kind, mean in means.items() if mean is not None}
     yield _grouped_bars(f"The best {MAX_MODELS} models, and people, by kind", rows, data.score.chance)
     models = [(name, data.fact(name).open, data.overall(model)) for name, model in data.best_models()]
-    bars = [
-        model for is_open in (True, False) for model in [m for m in models if m[1] is is_open][:MAX_MODELS]
-    ]
+    bars = [model for model in models if model[1]][:MAX_MODELS]
+    bars += [model for model in models if model[1] is False][:MAX_MODELS]
     if not bars:
         raise MeasureError("(b) requires information on which models are open: --facts FILE")
     bars.sort(key=lambda bar: bar[2])
@@ -80,7 +79,7 @@ def size_figure(data: ReportData) -> Drawing:
     families: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
     for name, model in data.models.items():
         fact = data.fact(name)
-        if fact.size is not None and data.standing(model) is not None:
+        if fact.size is not None and data.standing(model).questions:
             families[fact.family or name].append((fact.size, data.overall(model)))
     if not families:
         raise MeasureError("requires the sizes of the models: --facts FILE")
@@ -216,14 +215,3 @@ def _grouped_bars(title: str, rows: Mapping[str, Mapping[QuestionKind, float]], 
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
     return Drawing("kinds", title, f"Means over data sets; {_CHANCE}", (WIDTH, 3.4), paint)
-
-
-FIGURES: Mapping[str, tuple[str, Callable[[ReportData], Drawing | Iterator[Drawing]]]] = {
-    "Figure 5": ("The best models compared with people", best_figures),
-    "Figure 20": ("The best models across the six kinds", kinds_figure),
-    "Figure 19": ("Performance and size", size_figure),
-    "Figure 6": ("One to four static cameras: overall accuracy, and errors by component", camera_figures),
-    "Figure 7": ("Error categories by level", mistakes_figure),
-    "Figure 3": ("Questions by kind and data set", counts_figure),
-}
-"""Title and function of each figure by its label in the paper."""

@@ -53,7 +53,6 @@ class DemoSource:
 
     name = "demo"
     rules = RULES
-    threads = 1  # a GL context belongs to one thread
 
     def __init__(
         self, size: int = 256, scenes: Sequence[tuple[str, int]] = SCENES, tours: int = TOURS

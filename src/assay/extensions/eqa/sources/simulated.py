@@ -182,7 +182,6 @@ class RunSource:
     """Successful episodes of a stored run of any policy."""
 
     rules = RULES
-    threads = 1  # a GL context belongs to one thread
 
     def __init__(self, path: Path, size: int = 256) -> None:
         self.compiled = SceneCache(size)
