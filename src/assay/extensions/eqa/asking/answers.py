@@ -70,7 +70,7 @@ class Answer:
     thoughts: str = ""
     """Reasoning of the model, if the endpoint returns it separately."""
     endpoint: str = ""
-    """URL of the endpoint; empty for baselines and local models."""
+    """URL of the endpoint; empty for baselines."""
     parameters: str = ""
     """Request parameters in JSON: temperature, tokens, effort, prompt, examples, and Assay's version."""
     at: str = ""

@@ -13,19 +13,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
 from assay import __version__
 from assay.extensions.eqa.annotations import Annotations, Mistake, error_categories
 from assay.extensions.eqa.asking.answers import MAX_TEXT, Answer, AnswerState, parse_letter, parse_tag
-from assay.extensions.eqa.asking.models import Answering, Model
+from assay.extensions.eqa.asking.models import Model
 from assay.extensions.eqa.asking.prompts import Examples, Prompting, find_image, question_parts, texts
 from assay.extensions.eqa.baselines import BASELINES
 from assay.extensions.eqa.build import InstructionCase, save_image
 from assay.extensions.eqa.drafts.instructions import is_different
 from assay.extensions.eqa.question import PICTURES, Question, QuestionKind
+from assay.support.llm.client import Client
 from assay.support.llm.protocols import LLMError, ModelPrompt, RefusedError
 from assay.support.streams import stream
 
@@ -95,15 +96,15 @@ def ask(
     """Consecutive failures: the message of each refusal; empty for other errors."""
     stopped = ""
 
-    async def ask_one(answering: Answering, question: Question) -> None:
+    async def ask_one(client: Client, question: Question) -> None:
         nonlocal stopped
         if stopped:
             return
         origin = (model.name, prompting.name, question.id)
-        request = {"endpoint": model.endpoint, "parameters": recorded}
+        request: Any = {"endpoint": model.endpoint.address, "parameters": recorded}
         shown = examples.get((question.kind, question.view), ())
         try:
-            reply = await answering(prompting.prompt(question, folder, shown))
+            reply = await client.reply(prompting.prompt(question, folder, shown))
         except LLMError as error:
             failures.append(str(error) if isinstance(error, RefusedError) else "")
             stopped = stopped or _stop_reason(error, failures)
@@ -157,9 +158,9 @@ def _use_replies(
     """
     failures: Counter[str] = Counter()
 
-    async def use_reply(answering: Answering, item: T) -> None:
+    async def use_reply(client: Client, item: T) -> None:
         try:
-            reason = use(item, (await answering(prompt_of(item))).text)
+            reason = use(item, (await client.reply(prompt_of(item))).text)
         except LLMError as error:
             if isinstance(error, RefusedError) and error.of_all:
                 raise

@@ -11,9 +11,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LOCAL = "local"
-"""Prefix of the addresses of models on this machine."""
-
 
 def _option(default: T, help: str, **limits: int) -> T:
     """Declare a setting that is also a command-line option."""
@@ -36,18 +33,14 @@ class ModelSettings:
     effort: str = _option("", "Reasoning effort: low, medium, high, ...")
     thinking: int | None = _option(None, "Maximum number of reasoning tokens (Anthropic, Gemini).", min=0)
     extra: str = _option("", "JSON object to merge into every request.")
-    device_map: str = _option("", "Devices for the weights of a local model, such as auto.")
-    remote_code: bool = _option(False, "Let a local model run code from its repository.")
     first_wait: float = 1.0
     """Delay before the second attempt, in seconds."""
 
-    def endpoint_of(self, address: str) -> Endpoint | None:
-        """Return the endpoint of a model; None for a local model. Raises LLMError for invalid settings."""
+    def endpoint_of(self, address: str) -> Endpoint:
+        """Return the endpoint of a model. Raises LLMError for invalid settings."""
         from assay.support.llm.protocols import PROTOCOLS, Endpoint, LLMError, key_from_environment
 
         protocol, _, name = address.partition(":")
-        if protocol == LOCAL:
-            return None
         try:
             extra = json.loads(self.extra or "{}")
         except ValueError as error:
@@ -61,13 +54,9 @@ class ModelSettings:
         settings |= {"temperature": temperature, "extra": extra}
         return Endpoint(url, name, key_from_environment(), protocol, **settings)
 
-    def parameters(self, endpoint: Endpoint | None) -> dict[str, object]:
+    def parameters(self, endpoint: Endpoint) -> dict[str, object]:
         """Return the settings that affect replies, to be stored with answers."""
-        values = {
-            "effort": self.effort,
-            "thinking": self.thinking,
-            "extra": endpoint and dict(endpoint.extra),
-        }
+        values = {"effort": self.effort, "thinking": self.thinking, "extra": dict(endpoint.extra)}
         return {
             "temperature": 0.0 if self.temperature else None,
             "most_tokens": self.most_tokens,
