@@ -8,7 +8,8 @@ from assay import tasks
 from assay.extensions.paraphrasing.pipeline import accepted_candidates, usable_rewordings
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.rules import Rules
-from assay.support.llm import Ledger, Reply
+from assay.support.llm.client import Ledger
+from assay.support.llm.protocols import Reply
 
 RULES = Rules(tasks.load("libero_goal/1"))  # put the bowl on the stove
 ACTION = Cell(ObjectType.NONE, ActionType.HABITUAL)
