@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.errors import PlacementError
 from assay.extensions.tabletop.prompts.prompt import original, portrait, scene_picture
-from assay.extensions.tabletop.tasks.task import Difficulty, Draw, Drawn
+from assay.extensions.tabletop.tasks.task import HELD_OUT, Difficulty, Draw, Drawn, Level, task_kind
 from assay.extensions.tabletop.world.goals import Put, PutGoal, Rectangle, SweepGoal, reaches_straight
 from assay.extensions.tabletop.world.scene import TableItem, Tool, solid
 from assay.extensions.tabletop.world.textures import TEXTURES
@@ -38,6 +38,7 @@ def base_and_piece(draw: Draw) -> tuple[TableItem, TableItem]:
     return base, draw.place("dragged_obj", draw.one(draw.pools.pieces, but=[shape]), texture, clear=0.12)
 
 
+@task_kind("T1")
 def visual_manipulation(draw: Draw) -> Drawn:
     """Put one object into another."""
     base, piece = base_and_piece(draw)
@@ -50,6 +51,7 @@ def visual_manipulation(draw: Draw) -> Drawn:
     return draw.task(original("T1"), pictures, into_goal(piece, base, others))
 
 
+@task_kind("T2")
 def scene_understanding(draw: Draw) -> Drawn:
     """Put an object shown in an image into an object with a given texture."""
     base, piece = base_and_piece(draw)
@@ -72,6 +74,7 @@ def scene_understanding(draw: Draw) -> Drawn:
     return draw.task(text, {"scene": scene_picture(*frame.items)}, into_goal(piece, base, others))
 
 
+@task_kind("T3")
 def rotate(draw: Draw) -> Drawn:
     """Rotate an object by an angle."""
     shape, texture = draw.one(draw.pools.turnable), draw.one(draw.pools.scene_textures)
@@ -118,6 +121,7 @@ def _puts_at(items: list[TableItem]) -> tuple[Put, ...]:
     return tuple(Put(item.name, item.x, item.y, item.yaw) for item in items)
 
 
+@task_kind("T4")
 def rearrange(draw: Draw) -> Drawn:
     """Rearrange the table as in an image."""
     _, goals, others = _draw_arrangement(draw)
@@ -125,6 +129,7 @@ def rearrange(draw: Draw) -> Drawn:
     return draw.task(original("T4"), {"scene": scene_picture(*goals)}, goal)
 
 
+@task_kind("T5")
 def rearrange_then_restore(draw: Draw) -> Drawn:
     """Rearrange the table as in an image, then restore it."""
     starts, goals, others = _draw_arrangement(draw)
@@ -140,6 +145,7 @@ _NEIGHBOURS = 3
 """Number of bystanders in addition to the two moved objects in a grid of nine cells, as in VIMA-Bench."""
 
 
+@task_kind("T14", HELD_OUT)
 def same_texture(draw: Draw) -> Drawn:
     """Put all objects with the texture of a container into it."""
     texture = draw.one(TEXTURES)
@@ -153,6 +159,7 @@ def same_texture(draw: Draw) -> Drawn:
     return _gather(draw, base, targets, others, original("T14"))
 
 
+@task_kind("T15")
 def same_shape(draw: Draw) -> Drawn:
     """Put all objects with the profile of a container into it."""
     containers = [shape for shape in draw.pools.containers if solid(shape).profile]
@@ -185,6 +192,7 @@ def _gather(
     return draw.task(text, {"base_obj": portrait(base)}, goal)
 
 
+@task_kind("T16")
 def manipulate_old_neighbor(draw: Draw) -> Drawn:
     """Put an object and then its former neighbour into a container."""
     side, step, size = (4, 0.12, (0.8, 0.8, 1.0)) if draw.extreme else (3, 0.15, (1.0, 1.0, 1.0))
@@ -219,6 +227,7 @@ def manipulate_old_neighbor(draw: Draw) -> Drawn:
     return draw.task(original("T16", way=way), pictures, PutGoal(stages, names_of(others), in_order=True))
 
 
+@task_kind("T17")
 def pick_in_order_then_restore(draw: Draw) -> Drawn:
     """Put an object into one container, into another and back."""
     kinds = [shape for shape in draw.pools.containers if shape != "pan"]
@@ -257,6 +266,7 @@ _SHAPES = ("cross", "diamond", "triangle", "flower", "heart", "hexagon", "pentag
 _SPREAD = 0.16
 
 
+@task_kind("T12", (Level.L1, Level.L2))
 def sweep_without_exceeding(draw: Draw) -> Drawn:
     """Sweep blocks into a rectangle without exceeding a line."""
     x = float(draw.rng.uniform(0.3425, 0.437))
@@ -266,6 +276,7 @@ def sweep_without_exceeding(draw: Draw) -> Drawn:
     return _sweep(draw, bounds, line, zone, (x - 0.02, -0.169, x + 0.02, 0.169), "T12")
 
 
+@task_kind("T13", HELD_OUT)
 def sweep_without_touching(draw: Draw) -> Drawn:
     """Sweep blocks into a rectangle, going around a line in front of it."""
     bounds = TableItem("bounds", "three-sided rectangle", "", 0.39, 0.0, size=(0.172, 0.30, 1.0), fixed=True)

@@ -284,6 +284,7 @@ TRAINED = (Level.L1, Level.L2, Level.L3)
 """Levels of the training tasks."""
 HELD_OUT = (Level.L4,)
 """Levels of the tasks held out from training."""
+Maker = Callable[[Draw], Drawn]
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,12 +293,25 @@ class TaskKind:
 
     id: str
     """Identifier, ``T1`` to ``T17``."""
-    make: Callable[[Draw], Drawn]
+    make: Maker
     """Function that draws a task of this kind; its name is that of the task in VIMA-Bench."""
-    levels: tuple[Level, ...] = TRAINED
+    levels: tuple[Level, ...]
     """Levels of novelty at which the task exists."""
 
     @property
     def name(self) -> str:
         """The task's name in VIMA-Bench."""
         return self.make.__name__
+
+
+REGISTERED: list[TaskKind] = []
+
+
+def task_kind(task_id: str, levels: tuple[Level, ...] = TRAINED) -> Callable[[Maker], Maker]:
+    """Register the decorated function as the maker of a kind of task."""
+
+    def register(make: Maker) -> Maker:
+        REGISTERED.append(TaskKind(task_id, make, levels))
+        return make
+
+    return register

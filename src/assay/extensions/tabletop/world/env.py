@@ -65,16 +65,14 @@ class TabletopWorld(World):
         ``tabletop/``. Raises TaskError with the nearest name for anything unknown.
         """
         chosen: set[TableEntry] = set()
-        for name in (part.strip() for part in selection.split(",") if part.strip()):
-            short = name.removeprefix(PREFIX)
-            names = ("all", *Level, *KINDS)
-            if short not in names and "/" not in short:
-                raise TaskError(f"unknown tabletop task '{name}': {did_you_mean(name, names)}")
-            chosen |= (
-                {entry for entry in ENTRIES.values() if short in ("all", entry.kind, entry.level)}
-                if short in names
-                else {table_entry(name)}
-            )
+        for name in filter(None, map(str.strip, selection.split(","))):
+            short, groups = name.removeprefix(PREFIX), ("all", *Level, *KINDS)
+            if short in groups:
+                chosen |= {entry for entry in ENTRIES.values() if short in ("all", entry.kind, entry.level)}
+            elif "/" in short:
+                chosen.add(table_entry(name))
+            else:
+                raise TaskError(f"unknown tabletop task '{name}': {did_you_mean(name, groups)}")
         if not chosen:
             raise TaskError(
                 f"'{selection}' selects no tabletop tasks; choose from all, {', '.join(Level)}, T1 to T17"
