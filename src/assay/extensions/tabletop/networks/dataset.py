@@ -200,38 +200,38 @@ def make_batch(
         count += len(image)
         return range(count - len(image) + 1, count + 1)
 
-    word_ids: list[list[int]] = []
-    slot_ids: list[list[int]] = []
+    words: list[list[int]] = []
+    shown: list[list[int]] = []
     for prompt in prompts:
-        tokens: list[tuple[int, int]] = []
+        words.append([])
+        shown.append([])
         for part in prompt:
             if isinstance(part, str):
-                tokens.append(
-                    (numbers.get(part) or first_unknown + zlib.crc32(part.encode()) % UNKNOWN_SLOTS, 0)
-                )
+                unknown = first_unknown + zlib.crc32(part.encode()) % UNKNOWN_SLOTS
+                words[-1].append(numbers.get(part) or unknown)
+                shown[-1].append(0)
             else:
-                tokens.extend((0, slot) for slot in add_image(part))
-        word_ids.append([word for word, _ in tokens])
-        slot_ids.append([slot for _, slot in tokens])
-    observed: list[list[int]] = []
+                slots = add_image(part)
+                shown[-1] += slots
+                words[-1] += [0] * len(slots)
+    table: list[list[int]] = []
     ages: list[list[int]] = []
     for history in histories:
-        table_slots = [
-            (slot, min(len(history.seen) - 1 - place, OLDEST))
-            for place in history.remembered
-            for slot in add_image(history.seen[place])
-        ]
-        observed.append([slot for slot, _ in table_slots])
-        ages.append([age for _, age in table_slots])
+        table.append([])
+        ages.append([])
+        for place in history.remembered:
+            slots = add_image(history.seen[place])
+            table[-1] += slots
+            ages[-1] += [min(len(history.seen) - 1 - place, OLDEST)] * len(slots)
     counts = [len(history.done) for history in histories]
     done = np.zeros((len(histories), max(counts, default=0), 5), dtype=np.float32)
     for index, history in enumerate(histories):
         done[index, : counts[index]] = bins_to_fractions(history.done)
     return Batch(
         ViewTokens.join(images),
-        _pad(word_ids),
-        _pad(slot_ids),
-        _pad(observed),
+        _pad(words),
+        _pad(shown),
+        _pad(table),
         _pad(ages),
         done,
         _pad([np.minimum(np.arange(count, 0, -1), OLDEST).tolist() for count in counts]),
@@ -265,7 +265,7 @@ class Dataset:
     @property
     def episodes(self) -> dict[str, int]:
         """The number of episodes of each task."""
-        return dict(Counter(task for task, _ in {(example.task, example.seed) for example in self.examples}))
+        return dict(Counter(task for task, _ in dict.fromkeys((e.task, e.seed) for e in self.examples)))
 
     @staticmethod
     def read(folder: Path, form: TokenForm, *, paraphrase: bool = True) -> Dataset:
