@@ -12,7 +12,7 @@ from assay.extensions.tabletop.networks.dataset import (
     Dataset,
     Example,
     History,
-    batch_examples,
+    make_batch,
 )
 from assay.extensions.tabletop.networks.tokens import TokenForm
 
@@ -31,7 +31,7 @@ from assay.support.training import Schedule, count_parameters  # noqa: E402
 
 
 def _batch(dataset: Dataset, *examples: Example) -> Batch:
-    return batch_examples(examples, dataset.vocabulary)
+    return make_batch(examples, dataset.vocabulary)
 
 
 def _network(dataset: Dataset, *, cross: bool) -> PromptNetwork:

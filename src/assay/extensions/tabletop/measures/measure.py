@@ -63,7 +63,7 @@ from assay.measures.views.style import (
     series,
     share_limits,
 )
-from assay.measures.views.table import Column, Kind, Table
+from assay.measures.views.table import Column, Kind, Table, Value
 from assay.measures.views.wording import KeyNumber, between, p_phrase, percent, plural, points
 from assay.report.run_report import RunReport
 from assay.support.stats.intervals import Interval
@@ -116,36 +116,23 @@ def _contrasts_table(
 
 def runs_table(runs: Mapping[str, Tabletop]) -> Table:
     """Return a table of the scores of several runs by condition and level, in the paper's layout."""
-    scores = {
-        (score.condition, run, score.level): score for run, result in runs.items() for score in result.levels
-    }
-    conditions = list(dict.fromkeys(condition for condition, *_ in scores))
-    lines = sorted(
-        dict.fromkeys((condition, run) for condition, run, _ in scores),
-        key=lambda line: conditions.index(line[0]),
-    )
-    heads = ("", ", 95 % interval", _NO_MISTAKES, f"{_NO_MISTAKES}, 95 % interval")
+    all_scores = [score for result in runs.values() for score in result.levels]
+    levels = sorted({score.level for score in all_scores})
     read = attrgetter("allowed.score", "allowed.interval", "flawless.score", "flawless.interval")
-    levels = sorted({level for *_, level in scores})
+    rows: list[tuple[Value, ...]] = []
+    for condition in dict.fromkeys(score.condition for score in all_scores):
+        for run, result in runs.items():
+            cells = {score.level: read(score) for score in result.levels if score.condition == condition}
+            if cells:
+                values = (value for level in levels for value in cells.get(level, (None,) * 4))
+                rows.append((condition, run, *values))
+    heads = ("", ", 95 % interval", _NO_MISTAKES, f"{_NO_MISTAKES}, 95 % interval")
+    columns = [Column(level + head, "share") for level in levels for head in heads]
     return Table(
         "table-runs",
         "Success rate by condition, level and run",
-        (
-            Column("condition"),
-            Column("run"),
-            *(Column(level + head, "share") for level in levels for head in heads),
-        ),
-        tuple(
-            (
-                *line,
-                *(
-                    value
-                    for level in levels
-                    for value in (read(scores[*line, level]) if (*line, level) in scores else [None] * 4)
-                ),
-            )
-            for line in lines
-        ),
+        (Column("condition"), Column("run"), *columns),
+        tuple(rows),
         f"Unweighted means over tasks; {STRATIFIED}",
     )
 

@@ -138,16 +138,23 @@ class PromptVocabulary:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Example:
-    """One training example: prompt, history of observations and actions, and the bins of the next action, (5,)."""
+class NetworkInput:
+    """Everything on which the next action depends."""
 
-    task: str
-    seed: int
     prompt: Segments
     history: History
     tool: int
     """0 for suction, 1 for the spatula."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Example(NetworkInput):
+    """One training example."""
+
+    task: str
+    seed: int
     bins: np.ndarray
+    """Bins of the next action, (5,)."""
     room: np.ndarray
     """Range of translations that keep all objects on the table: minimum and maximum of x and y, in metres, (2, 2)."""
 
@@ -180,12 +187,7 @@ class Batch:
     """int64, (examples,): 0 for suction, 1 for the spatula."""
 
 
-def make_batch(
-    prompts: Sequence[Segments],
-    histories: Sequence[History],
-    tools: Sequence[int],
-    vocabulary: PromptVocabulary,
-) -> Batch:
+def make_batch(inputs: Sequence[NetworkInput], vocabulary: PromptVocabulary) -> Batch:
     """Convert prompts and histories to padded arrays."""
     numbers = {word: index for index, word in enumerate(vocabulary.words, start=1)}
     first_unknown = 1 + len(vocabulary.words)
@@ -202,7 +204,7 @@ def make_batch(
 
     words: list[list[int]] = []
     shown: list[list[int]] = []
-    for prompt in prompts:
+    for prompt in (item.prompt for item in inputs):
         words.append([])
         shown.append([])
         for part in prompt:
@@ -216,6 +218,7 @@ def make_batch(
                 words[-1] += [0] * len(slots)
     table: list[list[int]] = []
     ages: list[list[int]] = []
+    histories = [item.history for item in inputs]
     for history in histories:
         table.append([])
         ages.append([])
@@ -235,14 +238,8 @@ def make_batch(
         _pad(ages),
         done,
         _pad([np.minimum(np.arange(count, 0, -1), OLDEST).tolist() for count in counts]),
-        np.array(tools, dtype=np.int64),
+        np.array([item.tool for item in inputs], dtype=np.int64),
     )
-
-
-def batch_examples(examples: Sequence[Example], vocabulary: PromptVocabulary) -> Batch:
-    """Convert examples to padded arrays."""
-    prompts, histories = [example.prompt for example in examples], [example.history for example in examples]
-    return make_batch(prompts, histories, [example.tool for example in examples], vocabulary)
 
 
 def _pad(rows: Sequence[Sequence[int]]) -> np.ndarray:

@@ -11,6 +11,7 @@ from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
 from assay.extensions.tabletop.networks.dataset import (
     History,
+    NetworkInput,
     PromptVocabulary,
     from_bins,
     make_batch,
@@ -67,7 +68,7 @@ class LearnedPolicy:
         tool = int(observation.tool is Tool.SPATULA)
         self._seen.append(tokenize_observation(observation, self._form))
         history = History(tuple(self._seen), np.array(self._done, dtype=np.float32).reshape(-1, 5))
-        batch = make_batch([self._prompt], [history], [tool], self._vocabulary)
+        batch = make_batch([NetworkInput(self._prompt, history, tool)], self._vocabulary)
         with torch.inference_mode():
             _, bins = self._network(batch)
         chosen = from_bins(bins[0].numpy())[None]

@@ -26,8 +26,8 @@ from assay.extensions.tabletop.networks.dataset import (
     Dataset,
     Example,
     PromptVocabulary,
-    batch_examples,
     bins_to_fractions,
+    make_batch,
     nearest_bins,
     target_distribution,
 )
@@ -324,7 +324,7 @@ def train_step(
     The loss is the mean over axes of the cross-entropy to smoothed targets.
     """
     positions = np.array([example.bins for example in examples])
-    logits, _ = network(batch_examples(examples, vocabulary), torch.from_numpy(nearest_bins(positions)))
+    logits, _ = network(make_batch(examples, vocabulary), torch.from_numpy(nearest_bins(positions)))
     terms = [
         nn.functional.cross_entropy(
             logits[axis], torch.from_numpy(target_distribution(positions[:, axis], axis))
@@ -343,7 +343,7 @@ def score_held_out(
         for first in range(0, len(examples), 64):
             some = examples[first : first + 64]
             true = nearest_bins(np.array([example.bins for example in some]))
-            off = np.abs(network(batch_examples(some, vocabulary))[1].numpy() - true)
+            off = np.abs(network(make_batch(some, vocabulary))[1].numpy() - true)
             off[:, -1] = np.minimum(off[:, -1], BINS[-1] - off[:, -1])
             for example, hit in zip(some, (off <= 2).all(axis=1), strict=True):
                 hits.setdefault(example.task, []).append(bool(hit))

@@ -15,14 +15,9 @@ from assay.extensions.tabletop.world.scene import TableItem, Tool, solid
 from assay.extensions.tabletop.world.textures import TEXTURES
 
 
-def put_into(item: TableItem, base: TableItem, *, within: float = 0.10) -> Put:
-    """Return the goal of having an item at the position of a container."""
-    return Put(item.name, base.x, base.y, base.yaw, within)
-
-
 def into_goal(piece: TableItem, base: TableItem, others: list[TableItem]) -> PutGoal:
     """Return the goal of putting a piece into a container, and no other object."""
-    return PutGoal(((put_into(piece, base),),), names_of(others))
+    return PutGoal(((Put(piece.name, base.x, base.y, base.yaw),),), names_of(others))
 
 
 def names_of(items: list[TableItem]) -> tuple[str, ...]:
@@ -91,8 +86,19 @@ def rotate(draw: Draw) -> Drawn:
 PIECES = 3
 
 
-def _draw_arrangement(draw: Draw) -> tuple[list[TableItem], list[TableItem], list[TableItem]]:
-    """Draw pieces at their start, the same pieces at their targets, and distractors."""
+@task_kind("T4")
+def rearrange(draw: Draw) -> Drawn:
+    """Rearrange the table as in an image."""
+    return _rearrange(draw, "T4")
+
+
+@task_kind("T5")
+def rearrange_then_restore(draw: Draw) -> Drawn:
+    """Rearrange the table as in an image, then restore it."""
+    return _rearrange(draw, "T5")
+
+
+def _rearrange(draw: Draw, kind: str) -> Drawn:
     kinds: set[str] = set()
     starts: list[TableItem] = []
     goals: list[TableItem] = []
@@ -114,27 +120,12 @@ def _draw_arrangement(draw: Draw) -> tuple[list[TableItem], list[TableItem], lis
             others.append(draw.add(other.at(blocked.x, blocked.y)))
         else:
             others.append(draw.add(draw.spot(other, [*draw.items, *goals], clear=0.125)))
-    return starts, goals, others
-
-
-def _puts_at(items: list[TableItem]) -> tuple[Put, ...]:
-    return tuple(Put(item.name, item.x, item.y, item.yaw) for item in items)
-
-
-@task_kind("T4")
-def rearrange(draw: Draw) -> Drawn:
-    """Rearrange the table as in an image."""
-    _, goals, others = _draw_arrangement(draw)
-    goal = PutGoal((_puts_at(goals),), names_of(others), blockers=int(draw.extreme))
-    return draw.task(original("T4"), {"scene": scene_picture(*goals)}, goal)
-
-
-@task_kind("T5")
-def rearrange_then_restore(draw: Draw) -> Drawn:
-    """Rearrange the table as in an image, then restore it."""
-    starts, goals, others = _draw_arrangement(draw)
-    goal = PutGoal((_puts_at(goals), _puts_at(starts)), names_of(others), blockers=int(draw.extreme))
-    return draw.task(original("T5"), {"scene": scene_picture(*goals)}, goal)
+    there, back = (
+        tuple(Put(item.name, item.x, item.y, item.yaw) for item in items) for items in (goals, starts)
+    )
+    stages = (there, back) if kind == "T5" else (there,)
+    goal = PutGoal(stages, names_of(others), blockers=int(draw.extreme))
+    return draw.task(original(kind), {"scene": scene_picture(*goals)}, goal)
 
 
 _LARGE = (1.8, 1.8, 1.0)
@@ -188,8 +179,8 @@ def _gather(
     draw: Draw, base: TableItem, targets: list[TableItem], others: list[TableItem], text: str
 ) -> Drawn:
     within = 0.0875 if base.shape == "bowl" else 0.125
-    goal = PutGoal((tuple(put_into(target, base, within=within) for target in targets),), names_of(others))
-    return draw.task(text, {"base_obj": portrait(base)}, goal)
+    puts = tuple(Put(target.name, base.x, base.y, base.yaw, within) for target in targets)
+    return draw.task(text, {"base_obj": portrait(base)}, PutGoal((puts,), names_of(others)))
 
 
 @task_kind("T16")

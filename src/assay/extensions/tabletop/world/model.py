@@ -38,14 +38,11 @@ _RIGID_REF, _RIGID_IMP = (0.01, 1.0), (0.98, 0.999, 0.001, 0.5, 2.0)
 class TableModel:
     """A compiled scene, and the indices of its items in the model."""
 
-    scene: TableScene
     model: mujoco.MjModel
     bodies: np.ndarray
     """Body id of each item, (items,)."""
-    qpos: np.ndarray
-    """Index of the first of each item's seven joint positions; -1 for fixed items, (items,)."""
-    dofs: np.ndarray
-    """Index of the first of each item's six velocities; -1 for fixed items, (items,)."""
+    velocities: np.ndarray
+    """Indices of the linear velocities of all items that are not fixed, (3 * movable items,)."""
     welds: np.ndarray
     """Id of the equality constraint that welds each item to the tool; -1 for fixed items, (items,)."""
     owner: np.ndarray
@@ -108,16 +105,15 @@ def build(scene: TableScene) -> TableModel:
     if scene.tool is Tool.SPATULA:
         model.equality("blade").data[:] = (0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1)
     bodies = np.array([model.body(f"item{i}").id for i in range(len(scene.items))], dtype=int)
-    joints = [int(model.body_jntadr[body]) for body in bodies]
+    joints = model.body_jntadr[bodies]
+    first_dofs = model.jnt_dofadr[joints[joints >= 0]]
     owner = np.full(model.ngeom, -1)
     for index, body in enumerate(bodies):
         owner[model.geom_bodyid == body] = index
     return TableModel(
-        scene=scene,
         model=model,
         bodies=bodies,
-        qpos=np.array([-1 if joint < 0 else int(model.jnt_qposadr[joint]) for joint in joints]),
-        dofs=np.array([-1 if joint < 0 else int(model.jnt_dofadr[joint]) for joint in joints]),
+        velocities=(first_dofs[:, None] + np.arange(3)).ravel(),
         welds=np.array(
             [-1 if item.fixed else model.equality(f"weld{i}").id for i, item in enumerate(scene.items)]
         ),
