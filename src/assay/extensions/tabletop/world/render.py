@@ -165,8 +165,8 @@ def _draw_picture(picture: Picture) -> Image.Image:
         rows, columns = np.nonzero(labels)
         middle = int(columns.min() + columns.max()) // 2
         half = max(20, int(np.ptp(columns)) // 2 + 4)
-        height = slice(max(0, rows.min() - 4), rows.max() + 5)
-        cut.append(Image.fromarray(colour[height, max(0, middle - half) : middle + half]))
+        low, high = max(0, rows.min() - 4), rows.max() + 5
+        cut.append(Image.fromarray(colour[low:high, max(0, middle - half) : middle + half]))
     height = max(image.height for image in cut)
     pair = Image.new("RGB", (cut[0].width + cut[1].width + 2, height), PAPER)
     for x, image in ((0, cut[0]), (cut[0].width + 2, cut[1])):
