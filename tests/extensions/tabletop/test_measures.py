@@ -165,17 +165,6 @@ def test_ignoring_the_prompt_is_found_and_explains_the_other_flaws(run, made):
     assert {part.part: part.hits for part in untold.evidence}["instruction=other"] == 50
 
 
-def test_dependence_on_the_order_of_objects_is_found(run, made):
-    def does(condition, task, seed):
-        return BEST if sensible(condition) and (condition != "order=permuted" or seed < 2) else 0
-
-    findings = diagnose(AsRead(run(table(made, does))))
-    assert found(findings) == {PromptFlaw.ORDER}
-    (order,) = by_flaw(findings)[PromptFlaw.ORDER].evidence
-    assert (order.hits, order.reference_hits, order.count) == (10, 50, 50)
-    assert order.value == pytest.approx(-0.8)
-
-
 def test_inability_precludes_every_other_finding(run, made):
     store = run(table(made, lambda condition, task, seed: BEST if seed == 0 else 0, seeds=range(40)))
     (finding,) = diagnose(profile(store))
@@ -229,14 +218,6 @@ def test_novelty_is_measured_against_the_same_tasks_if_possible(run, made):
     assert second.change == pytest.approx(-0.5) and second.p < 1e-6
     levels = {part.part: part for part in by_flaw(diagnose(measured))[PromptFlaw.NOVELTY].evidence}
     assert levels["L2"].share == 0.5 and levels["L2"].same_tasks and not levels["L4"].same_tasks
-
-
-def test_runs_on_both_suites_are_read_together(run, made):
-    stores = (
-        run(table(made, lambda condition, *_: BEST if sensible(condition) else 0)),
-        run(table(made, lambda condition, *_: BEST * (condition == "control"), HARDER)),
-    )
-    assert found(diagnose(*map(profile, stores))) == {PromptFlaw.DIFFICULTY}
 
 
 def test_only_runs_on_tables_are_measured_and_none_has_the_measures_of_libero(run, made):

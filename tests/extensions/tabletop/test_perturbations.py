@@ -332,11 +332,6 @@ A, BOWL = TableItem("a", "letter A", "tiger", 0.4, 0.1), TableItem("b", "bowl", 
 PROMPT = Prompt("Put {a} into {b}.", (("a", portrait(A)), ("b", portrait(BOWL))))
 
 
-def test_words_and_pictures_are_read_in_their_order() -> None:
-    words = [part if isinstance(part, str) else part.words for part in PROMPT.segments]
-    assert words == ["Put", "tiger letter A", "into", "blue bowl", "."]
-
-
 def test_invalid_placeholders_are_refused() -> None:
     with pytest.raises(TaskError, match=r"'\{bas\}' without an image.*did you mean 'base'"):
         Prompt("Put it into {bas}.", (("base", portrait(BOWL)),))

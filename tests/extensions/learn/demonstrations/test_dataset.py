@@ -59,6 +59,9 @@ def test_frames_and_images_of_every_episode_are_located_across_files(tmp_path: P
     dataset.write(tmp_path, three, max_frames=15)
     first, second = (pl.read_parquet(tmp_path / f"data/chunk-000/file-{n:03d}.parquet") for n in range(2))
     both = pl.concat([first, second])
+    vectors = {"action": pl.Array(pl.Float32, 7), "observation.state": pl.Array(pl.Float32, 8)}
+    counters = dict.fromkeys(("frame_index", "episode_index", "index", "task_index"), pl.Int64)
+    assert dict(both.schema) == vectors | {"timestamp": pl.Float32} | counters
     assert (len(first), len(second)) == (15, 5)
     assert both["index"].to_list() == list(range(20))
     assert both["episode_index"].to_list() == [0] * 6 + [1] * 9 + [2] * 5
