@@ -277,12 +277,6 @@ def test_text_referents_have_articles_and_plurals():
         assert f"Sweep {name} into the " in apply_perturbations(task, TextReferents(), seed=0).prompt.text
 
 
-def test_names_can_become_nonsense_too():
-    task = apply_perturbations(make(Setting("T1", 0)), (TextReferents(), Gobbledygook(Unit.WORDS)), seed=0)
-    assert task.asked is None and not task.prompt.placeholders
-    assert task.scene.item("base_obj").texture not in task.prompt.text
-
-
 PROMPT_CHANGES: tuple[TablePerturbation, ...] = (
     PromptParaphrase(),
     *(Gobbledygook(unit) for unit in Unit),
