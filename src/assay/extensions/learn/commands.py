@@ -59,14 +59,14 @@ def collect(
     from assay.support.images import parse_orientation
 
     chosen, recipe = tasks.resolve(selection), Recipe(noise, starts, relocate)
-    attempts = max_attempts(episodes) if seeds is None else len(parse_seeds(seeds))
+    to_try = range(max_attempts(episodes)) if seeds is None else parse_seeds(seeds)
     with progress_bar() as bar:
         progress = bar.add_task("episodes", total=len(chosen) * episodes)
         collected = record(
             out,
             chosen,
             episodes,
-            seeds=None if seeds is None else parse_seeds(seeds),
+            seeds=to_try,
             size=size,
             pack=assets or "primitives",
             recipe=recipe,
@@ -78,7 +78,7 @@ def collect(
         f"failed attempts omitted {collected.left_out}"
     )
     for task, count in collected.short.items():
-        say(f"{task}: only {count} of {episodes} episodes succeeded with {attempts} seeds", aside=True)
+        say(f"{task}: only {count} of {episodes} episodes succeeded with {len(to_try)} seeds", aside=True)
     if collected.short:
         raise typer.Exit(1)
 

@@ -14,10 +14,11 @@ from typing import Any
 import polars as pl
 
 from assay.episodes.spec import CONTROL
+from assay.extensions.tabletop.experiments import HARDER
 from assay.extensions.tabletop.measures.measure import TABLETOP
 from assay.extensions.tabletop.measures.scores import TaskScore, mean_of
 from assay.extensions.tabletop.tasks import KINDS
-from assay.extensions.tabletop.tasks.task import Difficulty, Level
+from assay.extensions.tabletop.tasks.task import Level
 from assay.measures.result import MeasureError
 from assay.measures.success.rates import Rate
 from assay.measures.views.table import Column, Table, Value
@@ -217,13 +218,6 @@ def lengths_table(results: dict[str, list[tuple[Value, ...]]]) -> Table:
     )
 
 
-_HARD = {
-    str(difficulty): str(difficulty).replace("-", " ").capitalize()
-    for difficulty in Difficulty
-    if difficulty is not Difficulty.DEFAULT
-}
-
-
 def _at_difficulties(
     tables: str, what: str, condition: str = "", *, mistakes: bool = False, trained: str = PARAPHRASED
 ) -> tuple[TableBlock, ...]:
@@ -231,12 +225,12 @@ def _at_difficulties(
     return tuple(
         TableBlock(
             tables,
-            what.format(name),
+            what.format(difficulty.replace("-", " ").capitalize()),
             f"difficulty={difficulty}{condition and ','}{condition}",
             mistakes,
             trained,
         )
-        for difficulty, name in _HARD.items()
+        for difficulty in HARDER
     )
 
 

@@ -47,11 +47,8 @@ def _design(
             "level": str(task.setting.level),
             "best": task.best,
         }
-        labels |= spec.labels
-        best = labels["best"]
-        assert isinstance(best, int)
-        most = actions if mistakes else min(best, actions or best)
-        return replace(spec, labels=labels, steps=most if spec.steps is None else spec.steps)
+        most = actions if mistakes else min(task.best, actions or task.best)
+        return replace(spec, labels=labels | spec.labels, steps=most if spec.steps is None else spec.steps)
 
     return Experiment(name, about, variants, seeds=SEEDS, world=WORLD, complete=complete)
 

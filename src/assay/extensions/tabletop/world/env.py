@@ -125,11 +125,6 @@ class TableEnv(Env):
         return self.simulation.observe()
 
     @property
-    def steps(self) -> int:
-        """The number of actions since the reset."""
-        return len(self.effects)
-
-    @property
     def images(self) -> int:
         """The number of images rendered since the reset."""
         return TableRenderer.shared().count - self._rendered
