@@ -54,7 +54,7 @@ def _design(
 
 
 def tabletop(mistakes: bool = True, actions: int | None = None) -> Experiment:
-    """Return the experiment with seventeen tasks at default and higher difficulty.
+    """Return the experiment with seventeen tasks at the default and at higher difficulties.
 
     ``mistakes``: whether mistakes are allowed. ``actions``: maximum number of actions per episode, 10 in the paper; by
     default 10 or twice the minimum, whichever is larger.
@@ -122,4 +122,4 @@ PROMPT_CHANGES: tuple[tuple[str, TablePerturbation | PermutedObjects], ...] = (
     ("instruction=other", OtherInstruction()),
     (PERMUTED, PermutedObjects()),
 )
-"""Conditions and their perturbations."""
+"""Conditions that change the prompt or the object order, with their perturbations."""

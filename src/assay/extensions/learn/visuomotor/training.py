@@ -54,12 +54,12 @@ class TrainingRecord(BaseModel):
     size: int
     """Height and width, in pixels, of rendered images before they are scaled to the network's input size."""
     data: str
-    """Names of the folders of demonstrations."""
+    """Name of the folder of demonstrations."""
     episodes: dict[str, int]
     """Number of demonstrations for each instruction, including held-out ones."""
     frames: int
     paraphrases: int
-    """Paraphrases per cell of the paraphrase grid; 0 for the task's original wording only."""
+    """Number of paraphrases per cell of the paraphrase grid; 0 for the task's original wording only."""
     seed: int
     steps: int
     batch: int
@@ -187,8 +187,7 @@ def train_to_file(
     every: int = 0,
     watch: Callable[[TrainingProgress], None] = lambda progress: None,
 ) -> TrainingRecord:
-    """Train on demonstrations and write the network to a file at the end and, unless ``every`` is 0, every ``every``
-    steps.
+    """Train on demonstrations and write the network to a file; also write checkpoints every ``every`` steps, if not 0.
 
     The file ``OUT.training`` holds the state of the training run and a digest of its data and options. An interrupted
     run is resumed from it and ends with the same network.

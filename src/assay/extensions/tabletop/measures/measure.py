@@ -81,7 +81,7 @@ def _contrasts_table(
 ) -> Table | None:
     """Return a table of differences from the control under conditions with one of the prefixes.
 
-    Without ``prefixes``: under the remaining conditions.
+    If ``prefixes`` is empty, the table shows the conditions that no other table shows.
     """
     contrasts = [
         contrast
@@ -157,12 +157,12 @@ def sentences(measured: Tabletop, profile: Profile) -> Iterator[str]:
             f"without mistakes {100 * score.flawless.score:.1f} %)"
             for score in usual
         )
-        yield f"Unperturbed, it scores {names} (unweighted means over tasks, 95 % intervals)."
+        yield f"Unperturbed, the policy scores {names} (unweighted means over tasks, 95 % intervals)."
     both = measured.modalities
     if not isinstance(both, Missing):
-        needs = "which of the two it needs more is unclear"
+        needs = "which of the two the policy needs more is unclear"
         if both.p < 0.05 and not both.interval.low <= 0 <= both.interval.high:
-            needs = f"it needs the {'words' if both.change > 0 else 'images'} more"
+            needs = f"the policy needs the {'words' if both.change > 0 else 'images'} more"
         yield (
             f"Of {both.starts:,} starts in which the control succeeds, {both.wordless:,} succeed without the words of "
             f"the prompt and {both.blind:,} without its images: {needs} ({points(both.change)} points, "
@@ -302,7 +302,7 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
         percent_axis(axes.xaxis)
 
     caption = (
-        "Fraction of the starts that succeed unperturbed and still succeed under the condition; "
+        "Fraction of the starts with a successful control that also succeed under the condition; "
         f"{plural(sum(retained.count for retained in measured.kept), 'pair')}. Diamonds: the prompt does not specify "
         "the task, so a policy that follows it succeeds only by chance. Lines: 95 % Wilson intervals."
     )
@@ -377,21 +377,21 @@ FLAWS = tuple(
         (PromptFlaw.IMAGES_UNUSED, "Performs the tasks without the images of the prompt",
          "Needs the images of the prompt", "masks the images of prompts", ()),
         (PromptFlaw.DESCRIPTIONS, "Does not find objects that are described instead of shown",
-         "Finds objects that are described instead of shown", "describes the objects that prompts show", ()),
+         "Finds objects that are described instead of shown", "replaces images in prompts with descriptions", ()),
         (PromptFlaw.ORDER, "Depends on the order of the objects", "Does not depend on the order of the objects",
          "permutes the order of objects", ()),
         (PromptFlaw.RETRIES, "Succeeds only after retries", "Does not need retries", "has controls", ()),
         (PromptFlaw.DIFFICULTY, "Fails harder versions of the tasks", "Robust to harder versions of the tasks",
          "includes harder versions of the tasks", ()),
         (PromptFlaw.NOVELTY, "Does not generalise to new combinations, objects or tasks",
-         "Generalises to new combinations, objects and tasks", "covers the first and another level", ()),
+         "Generalises to new combinations, objects and tasks", "covers L1 and another level", ()),
     )
 )  # fmt: skip
 _TESTED = (*CHANCE_CONDITIONS, *SOLVABLE_CONDITIONS, PromptFlaw.RETRIES, PromptFlaw.NOVELTY)
 
 
 def prompt_tests(profiles: Profiles) -> Iterator[FlawTest | Untested]:
-    """Yield all tests that tabletop runs allow, and the remaining flaws as untested."""
+    """Yield the tests that these runs allow, and an `Untested` for each other flaw."""
     able = []
     for run, profile in profiles:
         result, control = profile.get(NAME), profile.get(CONTROLS)
@@ -526,7 +526,7 @@ def tabletop_wording(finding: Finding) -> tuple[str, str]:
     )
     if finding.flaw in CHANCE_CONDITIONS:
         caveat = f"{100 * TOLERATED:.0f} % may be due to chance" if finding.claim is Claim.PRESENT else ""
-        return f"{condition} it keeps {counts} successes ({share}){others}", caveat
+        return f"{condition} the policy keeps {counts} successes ({share}){others}", caveat
     unperturbed, difference = format_unperturbed(first), format_difference(first)
     return f"{counts} succeed {condition}, {unperturbed} unperturbed ({difference}){others}", ""
 

@@ -38,7 +38,7 @@ _HIGH = np.array([X_HIGH, Y_HIGH, X_HIGH, Y_HIGH, np.pi])
 _WIDE = EXTENT["top"] * WIDTH / HEIGHT
 """Width of the area covered by the top view, in metres."""
 _SPREAD = 0.7
-"""Standard deviation, in bins, of the target smoothed over neighbouring bins."""
+"""Standard deviation, in bins, of the Gaussian that spreads a target over neighbouring bins."""
 
 
 def to_bins(actions: np.ndarray) -> np.ndarray:
@@ -159,7 +159,7 @@ class Example(NetworkInput):
     """Range of translations that keep all objects on the table: minimum and maximum of x and y, in metres, (2, 2)."""
 
     def translate_randomly(self, rng: np.random.Generator) -> Example:
-        """Return a randomly translated copy; do not translate if the prompt shows positions or there is no room."""
+        """Return a randomly translated copy, or the same example if its prompt shows positions or there is no room."""
         if self.task in _TASKS_WITH_POSITIONS or (self.room[0] > self.room[1]).any():
             return self
         way = rng.uniform(*self.room)
@@ -251,7 +251,7 @@ def _pad(rows: Sequence[Sequence[int]]) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """All examples in a folder, in one token form."""
+    """All examples in a folder, with image tokens of one form."""
 
     form: TokenForm
     examples: tuple[Example, ...]
@@ -289,7 +289,9 @@ class Dataset:
                     f"{file} was not written by assay tabletop demos: {reason}"
                 ) from None
         if not examples:
-            raise DemonstrationError(f"{folder} contains no successful episodes; record more")
+            raise DemonstrationError(
+                f"{folder} contains no successful episodes; record more with assay tabletop demos --out {folder}"
+            )
         examples.sort(key=lambda example: (int(example.task[1:]), example.seed))
         words = {word for text in texts for word in split_words(PLACEHOLDER.sub(" ", text))}
         return Dataset(form, tuple(examples), PromptVocabulary(tuple(sorted(words))), paraphrase)

@@ -38,11 +38,11 @@ Without cross-attention, prompt and table are one sequence.
 
 
 class LearnedPolicy:
-    """A network trained by `assay tabletop train`; takes the most likely action given prompt and history."""
+    """A network trained by `assay tabletop train`; executes the most likely action given the prompt and the history."""
 
     def __init__(self, checkpoint: str = "") -> None:
         if not checkpoint:
-            raise PolicyError("the policy learned needs a checkpoint: learned?checkpoint=FILE")
+            raise PolicyError("the policy 'learned' needs a checkpoint: --policy 'learned?checkpoint=FILE'")
         require_torch()
         import torch
 

@@ -108,7 +108,7 @@ class PictureEncoder(nn.Module):
 
 
 def distinct(crops: np.ndarray) -> tuple[np.ndarray, Tensor]:
-    """Return the indices of the distinct crops, and for each crop the index of its distinct crop.
+    """Return the indices of the distinct crops, and for each crop the position of its equal among them.
 
     Static objects look the same in every remembered observation, so the network encodes them once.
     """
@@ -215,11 +215,11 @@ class PromptNetwork(nn.Module):
 
 
 _HELD_OUT = 25
-"""One in this number of episodes is held out."""
+"""Interval between held-out seeds: every 25th is held out."""
 _TRANSLATED_FRACTION = 0.7
-"""Fraction of examples that are translated on the table."""
+"""Fraction of training examples that are randomly translated on the table."""
 _SORTED = 4
-"""Number of batches that are sorted by length together."""
+"""Number of batches whose examples are sorted by length together."""
 
 
 class NetworkDescription(BaseModel):
@@ -235,7 +235,7 @@ class NetworkDescription(BaseModel):
     last_seed: int
     paraphrased: bool
     permuted: bool
-    """Whether the order of objects was randomised each time."""
+    """Whether the objects were shuffled each time an example was used."""
     seed: int
     steps: int
     batch: int = 64
@@ -257,7 +257,7 @@ def train(
 ) -> tuple[PromptNetwork, NetworkDescription]:
     """Train a network and score it on held-out episodes.
 
-    With ``permute``, the order of objects is randomised each time.
+    With ``permute``, the objects are shuffled each time an example is used.
     """
     torch.manual_seed(seed)
     torch.set_num_threads(1)

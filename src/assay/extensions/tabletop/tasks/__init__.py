@@ -52,7 +52,7 @@ def table_entry(task_id: str) -> TableEntry:
 
 
 def make(setting: Setting) -> TableTask:
-    """Build the task of a setting. Raise TaskError for an unknown task or a level that the task does not have."""
+    """Build the task that a setting specifies. Raise TaskError for an unknown task or level."""
     kind = KINDS[table_entry(f"{setting.task}/{setting.level}").kind]
     for attempt in range(_MAX_DRAWS):
         rng = stream("tabletop", setting.id, "draw", attempt)
@@ -61,4 +61,4 @@ def make(setting: Setting) -> TableTask:
         except PlacementError:
             continue
         return TableTask(setting, scene, prompt, goal, asked=goal)
-    raise PlacementError(f"{setting.id}: no layout fits on the table after {_MAX_DRAWS} draws")
+    raise PlacementError(f"{setting.id}: no layout that fits on the table was found in {_MAX_DRAWS} attempts")

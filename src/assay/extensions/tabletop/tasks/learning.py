@@ -1,4 +1,4 @@
-"""T6 to T11: invented words, motions and orders defined by the images of the prompt."""
+"""Tasks T6 to T11: the images of the prompt define invented words, motions and orders."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ EXTREME_ADJECTIVES = ("xachup", "feplicat", "gazip", "duchat")
 EXTREME_NOUNS = ("xachupi", "feplicaty", "gazipo", "duchatle")
 COMPARISONS = 3
 _TALLER = 2.0
-"""Difference between the height factors of a tall and a short object."""
+"""Difference between the height scale factors of a tall and a short object."""
 
 
 class _Lesson:
-    """The meaning of an invented adjective, drawn at random: a property and one of its two extremes."""
+    """The randomly sampled meaning of an invented adjective: a property and one of its two extremes."""
 
     def __init__(self, draw: Draw) -> None:
         self._tall = draw.chance()  # otherwise the property is darkness
@@ -38,7 +38,7 @@ class _Lesson:
 
 
 def _examples(draw: Draw, lesson: _Lesson) -> dict[str, Picture]:
-    """Draw the images of the comparisons."""
+    """Sample the objects that the prompt compares, and return their images."""
     pictures = {}
     for number in range(1, COMPARISONS + 1):
         shape = draw.one(draw.pools.pieces, but=["block"])
@@ -50,7 +50,7 @@ def _examples(draw: Draw, lesson: _Lesson) -> dict[str, Picture]:
 
 
 def _pair(draw: Draw, lesson: _Lesson, wanted: bool) -> tuple[TableItem, TableItem, TableItem]:
-    """Draw the container, the piece at the wanted extreme and its twin at the other."""
+    """Sample a container, a piece at the requested extreme, and its twin at the other extreme."""
     base = draw.place(
         "base_obj", draw.base(but=["block"]), draw.one(draw.pools.container_textures), fixed=True
     )

@@ -1,4 +1,4 @@
-"""T1 to T5 and T12 to T17: place, rotate, rearrange, sweep, gather and restore."""
+"""Tasks T1 to T5 and T12 to T17: place, rotate, rearrange, sweep, gather and restore."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from assay.extensions.tabletop.world.textures import TEXTURES
 
 
 def into_goal(piece: TableItem, base: TableItem, others: list[TableItem]) -> PutGoal:
-    """Return the goal of putting a piece into a container, and no other object."""
+    """Return the goal of having one piece, and none of the other objects, in a container."""
     return PutGoal(((Put(piece.name, base.x, base.y, base.yaw),),), names_of(others))
 
 
 def names_of(items: list[TableItem]) -> tuple[str, ...]:
-    """Return the names of items."""
+    """Return the names of the given items."""
     return tuple(item.name for item in items)
 
 
 def base_and_piece(draw: Draw) -> tuple[TableItem, TableItem]:
-    """Draw a container and a piece of different shape."""
+    """Sample a container and a piece of a different shape."""
     shape = draw.base()
     base = draw.place("base_obj", shape, draw.one(draw.pools.container_textures), fixed=True)
     texture = draw.one(draw.pools.piece_textures, but=[base.texture])
@@ -129,9 +129,9 @@ def _rearrange(draw: Draw, kind: str) -> Drawn:
 
 
 _LARGE = (1.8, 1.8, 1.0)
-"""Size factors of a piece that serves as a container for several others."""
+"""Scale factors of a piece that serves as a container for several others."""
 _DIRECTIONS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
-"""Direction -> steps of row and column; north is at the top of the images."""
+"""Direction -> change of row and column; north is at the top of the images."""
 _NEIGHBOURS = 3
 """Number of bystanders in addition to the two moved objects in a grid of nine cells, as in VIMA-Bench."""
 
@@ -152,7 +152,7 @@ def same_texture(draw: Draw) -> Drawn:
 
 @task_kind("T15")
 def same_shape(draw: Draw) -> Drawn:
-    """Put all objects with the profile of a container into it."""
+    """Put all objects with the profile (circle or square) of a container into it."""
     containers = [shape for shape in draw.pools.containers if solid(shape).profile]
     if draw.extreme:
         containers = [*draw.pools.with_profile("circle"), *draw.pools.with_profile("square")]
@@ -247,7 +247,7 @@ def pick_in_order_then_restore(draw: Draw) -> Drawn:
 
 
 def _rest(base: TableItem) -> float:
-    """Return a height from which a piece falls into a container, in metres."""
+    """Return the initial height of a piece that starts in a container, in metres."""
     return {"bowl": 0.035, "pallet": 0.023, "container": 0.004}.get(base.shape, 0.0)
 
 
@@ -259,7 +259,7 @@ _SPREAD = 0.16
 
 @task_kind("T12", (Level.L1, Level.L2))
 def sweep_without_exceeding(draw: Draw) -> Drawn:
-    """Sweep blocks into a rectangle without exceeding a line."""
+    """Sweep blocks into a rectangle without crossing a line."""
     x = float(draw.rng.uniform(0.3425, 0.437))
     bounds = TableItem("bounds", "three-sided rectangle", "", 0.41, 0.0, size=(0.27, 0.27, 1.0), fixed=True)
     line = TableItem("constraint", "line", "", x, 0.0, size=(0.04, 0.3375, 1.0), fixed=True)
@@ -304,7 +304,7 @@ def _sweep(
                 ):
                     break
             else:
-                raise PlacementError(f"no room for another {item.words}")
+                raise PlacementError(f"no room on the table for another {item.words}")
             blocks.append(draw.add(item.at(x, y)))
         groups.append(blocks)
     targets, others = groups

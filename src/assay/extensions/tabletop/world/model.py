@@ -27,7 +27,7 @@ _MASS = {"small block": 0.02}
 _FRICTION = {"small block": 0.5}
 _CONTAINER_FRICTION = 0.3
 _MIN_COSINE = 0.8
-"""Cosine of the angle to a vertex normal below which a face does not contribute to it."""
+"""Minimum cosine of the angle between a face normal and a vertex normal to which the face contributes."""
 _NEGLIGIBLE = 1e-12
 """Length below which a sum of face vectors is treated as zero, in square metres."""
 _RIGID_REF, _RIGID_IMP = (0.01, 1.0), (0.98, 0.999, 0.001, 0.5, 2.0)
@@ -170,7 +170,7 @@ def _add_item(spec: Any, index: int, item: TableItem) -> None:
 
 
 def _mesh(spec: Any, name: str, piece: ConvexPiece, lit: ConvexPiece) -> str:
-    """Add a closed mesh of a convex piece with the normals of ``lit``; its texture is projected from above."""
+    """Add a closed mesh of a convex piece with vertex normals from ``lit``; its texture is projected from above."""
     count = len(piece.bottom)
     faces: list[tuple[int, int, int]] = []
     for i in range(1, count - 1):

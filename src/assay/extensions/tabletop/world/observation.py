@@ -23,7 +23,7 @@ _MIN_PIXELS = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectTokens:
-    """Objects in one view, in a defined order; objects that are not visible come last, masked."""
+    """Crops and boxes of the objects in one view, in the observation's order; invisible objects come last, as zeros."""
 
     crops: np.ndarray
     """uint8, (objects, CROP, CROP, 3): the box around each object, padded to a square with black."""
@@ -37,7 +37,7 @@ class ObjectTokens:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableObservation:
-    """Observation at one time; images are rendered on first access."""
+    """One observation of the table; its images are rendered on first access."""
 
     step: int
     """Number of actions since the start."""
@@ -62,7 +62,7 @@ class TableObservation:
         return self._view(camera)[0].copy()
 
     def segmentation(self, camera: str = "top") -> np.ndarray:
-        """Return labels: 0 for the table, i + 1 for the object at index i of the order: uint8, (HEIGHT, WIDTH)."""
+        """Return labels, uint8, (HEIGHT, WIDTH): 0 for the table, i + 1 for the object at index i of the order."""
         labels = self._view(camera)[1]
         if self.order is None:
             return labels.copy()

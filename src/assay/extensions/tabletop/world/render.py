@@ -55,7 +55,7 @@ class TableRenderer:
         return TableRenderer()
 
     def draw(self, built: TableModel, qpos: np.ndarray) -> Views:
-        """Render a built scene at given joint positions."""
+        """Render a compiled scene at the given joint positions."""
         if self._process != os.getpid():
             raise RenderingError(
                 "this process was forked from one that had rendered images, and GL contexts do not survive a fork: "
