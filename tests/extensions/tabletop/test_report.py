@@ -103,6 +103,8 @@ def test_a_run_on_tables_has_its_own_tables_figures_and_findings(folder: Path, r
 def test_tables_have_the_measured_numbers_with_mistakes_and_without(folder: Path, report: Report):
     measured = report.parts[0].report.profile["tabletop"]
     assert not isinstance(measured, Missing)
+    content = json.loads(json.dumps(report.parts[0].report.as_json(), allow_nan=False))
+    assert content["tabletop"]["levels"][0]["allowed"]["score"] == 0.9 and "pride" not in content
     first = rows(folder, "table-levels")[0]
     assert (first["condition"], first["level"], first["tasks"], first["n"]) == ("control", "L1", "2", "20")
     assert float(first["success"]) == 0.9 and float(first["no mistakes"]) == 0.4
@@ -137,12 +139,6 @@ def test_runs_of_different_worlds_share_an_overview(tmp_path: Path, report: Repo
     place = [column.name for column in page.overview.columns].index("L1")
     assert page.overview.rows[0][place] and page.overview.rows[1][place] is None and page.shared_tables == ()
     assert "Comparison of 2 runs" in undrawn(page).html()
-
-
-def test_the_object_is_json(report: Report):
-    told = json.loads(json.dumps(report.parts[0].report.as_json(), allow_nan=False))
-    assert told["tabletop"]["levels"][0]["allowed"]["score"] == 0.9
-    assert "pride" not in told
 
 
 CROSSED = (
