@@ -87,7 +87,7 @@ def test_a_registered_measure_is_in_the_page_the_tables_and_the_json(tmp_path: P
 def test_missing_plugins_of_a_run_are_reported(tmp_path: Path, write, made):
     gone = {"module": "nobody_has_this", "distribution": "", "version": "", "digest": ""}
     report = RunReport.read(write(tmp_path / "run.assay", [made(True)], plugins=[gone]))
-    assert report.problems[0].startswith("nobody_has_this cannot be imported")
+    assert report.problems[0].startswith("there is no module 'nobody_has_this'")
     assert report.problems[0] in build([report]).parts[0].banners
 
 

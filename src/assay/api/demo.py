@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.api import run
+from assay.api.running import run
 from assay.episodes import CONTROL, LIBERO, WORLDS, EpisodeSpec
 from assay.errors import RunError
 from assay.experiments import Experiment, load_experiment

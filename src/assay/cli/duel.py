@@ -26,7 +26,7 @@ from assay.runs.options import RunOptions
 from assay.support.console import number_of, print_rows, say
 
 if TYPE_CHECKING:
-    from assay.api import SearchResult
+    from assay.api.running import SearchResult
     from assay.support.stats.judgement import Judgement
 
 
@@ -77,9 +77,9 @@ def duel(
     more than the margin; 1 if it is worse; 3 if undecided. The same command resumes an interrupted duel; more --seeds
     continue an undecided one.
     """
-    from assay import api
     from assay.cli.confirm import CountingDisplay
     from assay.runs.display import print_errors
+    from assay.runs.schedulers.duel import duel as run_duel
     from assay.runs.store import Store
 
     if per_start != "all" and (not per_start.isdecimal() or int(per_start) < 1):
@@ -89,7 +89,7 @@ def duel(
     if first == second:
         say(f"note: A and B are the same policy, {first}", aside=True)
     with CountingDisplay(yes=yes) as display:
-        result = api.duel(
+        result = run_duel(
             first,
             second,
             experiment,
@@ -137,9 +137,9 @@ def gate(
     A is the baseline and B the run. Exit status: 0 if B is better, equivalent or not worse by more than the margin; 1
     if it is worse; 3 if undecided. With --each, every condition must pass.
     """
-    from assay import api
+    from assay.api import running
 
-    judgement = api.gate(run, baseline, margin=margin, each=each)
+    judgement = running.gate(run, baseline, margin=margin, each=each)
     _print_judgement(judgement, "assay gate", target, junit, markdown)
     raise typer.Exit(judgement.status)
 
@@ -210,7 +210,7 @@ def search(
     For each task and axis, report the magnitude up to which the policy still succeeds and the one at which it fails.
     The same command resumes an interrupted search; a larger --budget continues one that has used up its budget.
     """
-    from assay import api
+    from assay.api import running
     from assay.cli.confirm import CountingDisplay
     from assay.measures.world.thresholds import thresholds_table
     from assay.runs.certificates import count_reasons, recall
@@ -219,7 +219,7 @@ def search(
 
     note_primitives(policy, options.assets)
     with CountingDisplay(yes=yes) as display:
-        result = api.search(
+        result = running.search(
             policy,
             axes,
             budget=budget,
@@ -260,7 +260,7 @@ def write_report(result: SearchResult, folder: Path, videos: int) -> dict[str, s
     """Write tables (CSV, Markdown, LaTeX), a figure (SVG) and videos; return the videos by episode key."""
     import polars as pl
 
-    from assay.api import Run
+    from assay.api.recorded import Run
     from assay.episodes import Outcome
     from assay.experiments.axes import AXIS, MAGNITUDE
     from assay.measures.world.thresholds import thresholds_figure, thresholds_table

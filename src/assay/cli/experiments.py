@@ -237,12 +237,12 @@ def audit(
     success there does not show that a policy uses the missing input. The oracle is shown for comparison. The same
     command resumes an interrupted audit.
     """
-    from assay import api
+    from assay.api import running
     from assay.cli.confirm import ConfirmingDisplay
     from assay.measures.shortcuts import describe_shortcuts, shortcuts_table
 
     with ConfirmingDisplay(yes=yes) as display:
-        result = api.audit(
+        result = running.audit(
             experiment,
             policies=policy or (),
             least=least,

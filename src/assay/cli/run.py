@@ -55,7 +55,7 @@ def run(
     Runs that will probably take more than 30 minutes ask for confirmation; without a terminal, pass --yes. Exit
     status: 0 if all episodes were recorded, 1 if some ended in an error, 130 if interrupted.
     """
-    from assay import api
+    from assay.api import running
     from assay.cli.confirm import ConfirmingDisplay
     from assay.runs.execute import default_path
 
@@ -75,7 +75,7 @@ def run(
             from assay.api.tracking import Tracked, load_tracker
 
             observer = stack.enter_context(closing(Tracked(display, load_tracker(track), project)))
-        recorded = api.run(experiment, policy, out=path, label=label, observer=observer, options=options)
+        recorded = running.run(experiment, policy, out=path, label=label, observer=observer, options=options)
     ending = recorded.ending
     assert ending is not None
     if display.certifying_only and ending.left:

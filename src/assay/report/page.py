@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,6 @@ class RunBlock:
     anchor: str
     """Anchor on the page, and folder of the run's figures and tables."""
     banners: list[str]
-    diagnosis: Diagnosis
     advice: list[Advice]
     sentences: list[str]
     numbers: list[KeyNumber]
@@ -136,7 +135,7 @@ class Report:
     def html(self) -> str:
         """Return the page as HTML."""
         values = {"report": self, "version": __version__, "not_tested": not_tested}
-        page = render("page.html.jinja", finalize=keep_units, **values)
+        page = render("page.html.jinja", keep_units=True, **values)
         terms = {term: text for term, text in GLOSSARY.items() if term.lower() in page.lower()}
         return page.replace("<!-- glossary -->", render("glossary.html.jinja", glossary=terms), 1)
 
@@ -145,17 +144,15 @@ class Report:
 
         If there are several runs, each has a subfolder for its figures and tables.
         """
-        page = prepare_folder(folder)
-        for part in self.parts:
-            within = "." if len(self.parts) == 1 else part.anchor
-            for section in part.sections:
-                write_files(folder, within, section.drawings, section.tables)
-        if len(self.parts) > 1:
-            write_files(
-                folder, ".", self.shared, [self.overview, *self.shared_tables, *self.comparison_tables]
-            )
-        page.write_text(self.html(), encoding="utf-8")
-        return page
+        is_single = len(self.parts) == 1
+        files = [
+            ("." if is_single else part.anchor, section.drawings, section.tables)
+            for part in self.parts
+            for section in part.sections
+        ]
+        if not is_single:
+            files.append((".", self.shared, [self.overview, *self.shared_tables, *self.comparison_tables]))
+        return write_page(folder, self.html(), files)
 
 
 def build(
@@ -173,7 +170,6 @@ def build(
                 report=report,
                 anchor=f"run-{place}",
                 banners=banners(report),
-                diagnosis=report.conclusions,
                 advice=advice(report),
                 sentences=results,
                 numbers=numbers,
@@ -188,18 +184,9 @@ def build(
         tuple(compared),
         tuple(part for part in shared if isinstance(part, Drawing)),
         tuple(part for part in shared if isinstance(part, Table)),
-        joint_diagnoses(reports),
+        joint_diagnoses(reports) if len(reports) > 1 else {},
         dict(left_out or {}),
     )
-
-
-def keep_units(value: object) -> object:
-    """Return a text with non-breaking spaces between numbers and their units."""
-    if not isinstance(value, str):
-        return value
-    for sign in (" %", "p = ", "p < ", "n = "):
-        value = value.replace(sign, sign.replace(" ", "\N{NO-BREAK SPACE}"))
-    return value
 
 
 def _facts(report: RunReport) -> list[tuple[str, str]]:
@@ -302,10 +289,12 @@ def _build_shared(reports: Sequence[RunReport]) -> list[Any]:
     return parts
 
 
-def prepare_folder(folder: Path) -> Path:
-    """Create a folder for a report, delete an earlier report in it, and return the path of the page.
+def write_page(
+    folder: Path, html: str, files: Iterable[tuple[str, Sequence[Drawing], Sequence[Table]]]
+) -> Path:
+    """Write a page with its figures and tables, which are listed with their subfolder, and return its path.
 
-    Other files in the folder are left alone.
+    An earlier report in the folder is deleted; other files are left alone.
     """
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / PAGE
@@ -313,6 +302,9 @@ def prepare_folder(folder: Path) -> Path:
         page.unlink()
         for place in (FIGURES, TABLES):
             shutil.rmtree(folder / place, ignore_errors=True)
+    for within, drawings, tables in files:
+        write_files(folder, within, drawings, tables)
+    page.write_text(html, encoding="utf-8")
     return page
 
 

@@ -29,7 +29,7 @@ from assay.measures.run_data import RunData
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import plural
-from assay.report.page import keep_units, prepare_folder, write_files
+from assay.report.page import write_page
 from assay.report.rendering import render
 from assay.report.summary import circumstances
 from assay.runs.store import Store
@@ -250,16 +250,13 @@ class PaperReport:
 
     def html(self) -> str:
         """Return the page as HTML."""
-        return render("paper.html.jinja", finalize=keep_units, report=self, version=__version__)
+        return render("paper.html.jinja", keep_units=True, report=self, version=__version__)
 
     def write(self, folder: Path) -> Path:
         """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX), replacing any earlier report."""
-        page = prepare_folder(folder)
-        for section in self.sections:
-            for part in section.exhibits:
-                write_files(folder, ".", part.drawings, part.tables)
-        page.write_text(self.html(), encoding="utf-8")
-        return page
+        exhibits = [exhibit for section in self.sections for exhibit in section.exhibits]
+        files = [(".", exhibit.drawings, exhibit.tables) for exhibit in exhibits]
+        return write_page(folder, self.html(), files)
 
 
 def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False) -> PaperReport:

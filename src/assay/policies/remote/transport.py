@@ -1,17 +1,7 @@
 """One transport for all policy servers: connect with retries, exchange messages within a time limit, close.
 
 A `Channel` is one connection to one copy of a server: a websocket, an HTTP client or a ZeroMQ socket. `Transport` adds
-several copies of a server, retries, time limits, and one-line errors:
-
-    PolicyError
-    └── RemoteError               has the address and the reason
-        ├── UnreachableError      no policy server answers at the address
-        ├── StalledError          no answer in time
-        ├── LostError             the connection ended
-        ├── ServerError           the server reports a failure
-        └── ReplyError            the reply is invalid
-
-The first three are transient: the error may disappear once the server is available again.
+several copies of a server, retries, time limits, and one-line errors.
 """
 
 from __future__ import annotations
@@ -51,7 +41,7 @@ MUTED.propagate = False
 
 
 class RemoteError(PolicyError):
-    """Raised when a policy server cannot be used."""
+    """Raised when a policy server cannot be used; transient if it may disappear once the server is available again."""
 
     def __init__(self, address: str, reason: str) -> None:
         self.address = address
