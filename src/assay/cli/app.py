@@ -10,7 +10,6 @@ import traceback
 import warnings
 from collections.abc import Mapping
 from functools import cache
-from types import MappingProxyType
 from typing import Any, NoReturn
 
 import typer
@@ -23,45 +22,55 @@ from assay.errors import AssayError, DeclinedError, traceback_of
 from assay.support.console import errors, say
 from assay.support.plugins import import_object, registered_addresses
 
-COMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        "Evaluate a policy": {
-            "try": "assay.cli.policies:try_policy",
-            "run": "assay.cli.run:run",
-            "report": "assay.cli.runs:report",
-            "compare": "assay.cli.runs:compare",
-            "ui": "assay.cli.machine:ui",
-        },
-        "Plan and decide": {
-            "plan": "assay.cli.run:plan",
-            "duel": "assay.cli.duel:duel",
-            "gate": "assay.cli.duel:gate",
-            "search": "assay.cli.duel:search",
-        },
-        "Lists": {
-            "policies": "assay.cli.policies:app",
-            "experiments": "assay.cli.experiments:app",
-            "tasks": "assay.cli.tasks:app",
-            "runs": "assay.cli.runs:app",
-        },
-        "This machine": {
-            "doctor": "assay.cli.machine:doctor",
-            "assets": "assay.cli.machine:assets_app",
-            "demo": "assay.cli.machine:demo",
-        },
-        "Rarely used": {
-            "serve": "assay.cli.policies:serve",
-            "certify": "assay.cli.experiments:certify",
-            "audit": "assay.cli.experiments:audit",
-            "parity": "assay.cli.machine:parity",
-            "check": "assay.cli.machine:check",
-        },
-    }
-)
+COMMANDS: Mapping[str, Mapping[str, str]] = {
+    "Evaluate a policy": {
+        "try": "assay.cli.policies:try_policy",
+        "run": "assay.cli.run:run",
+        "report": "assay.cli.runs:report",
+        "compare": "assay.cli.runs:compare",
+        "ui": "assay.cli.machine:ui",
+    },
+    "Plan and decide": {
+        "plan": "assay.cli.run:plan",
+        "duel": "assay.cli.duel:duel",
+        "gate": "assay.cli.duel:gate",
+        "search": "assay.cli.duel:search",
+    },
+    "Lists": {
+        "policies": "assay.cli.policies:app",
+        "experiments": "assay.cli.experiments:app",
+        "tasks": "assay.cli.tasks:app",
+        "runs": "assay.cli.runs:app",
+    },
+    "This machine": {
+        "doctor": "assay.cli.machine:doctor",
+        "assets": "assay.cli.machine:assets_app",
+        "demo": "assay.cli.machine:demo",
+    },
+    "Rarely used": {
+        "serve": "assay.cli.policies:serve",
+        "certify": "assay.cli.experiments:certify",
+        "audit": "assay.cli.experiments:audit",
+        "parity": "assay.cli.machine:parity",
+        "check": "assay.cli.machine:check",
+    },
+}
 """Addresses of the commands by heading and name, in order of use; extensions and plugins append theirs."""
 _PLACEHOLDERS = {"bool": "", "path": "PATH", "str": "TEXT", "int": "N", "float": "NUMBER"}
 """Names of values in help texts, by type; a flag has no value."""
+_display_type: Any = getattr(TyperOption, "display_type", None)
 
+
+def _placeholder(parameter: TyperArgument | TyperOption, ctx: Any) -> str:
+    """Return the name of a value in a help text: newer versions of typer print ``<list[Path]>`` and ``<bool>``."""
+    if isinstance(parameter, TyperArgument):  # its name is printed next to it
+        return ""
+    name = str(_display_type(parameter, ctx)).strip("<>").removeprefix("list[").removesuffix("]")
+    return _PLACEHOLDERS.get(name.lower().removesuffix(" range"), name)
+
+
+if _display_type is not None:
+    TyperArgument.display_type = TyperOption.display_type = _placeholder  # type: ignore[attr-defined]
 
 _debugging: list[bool] = []
 """Non-empty if full tracebacks were requested."""
@@ -113,7 +122,6 @@ def main() -> None:
     """
     warnings.showwarning = _warn
     _debugging.clear()
-    _use_plain_placeholders()
     first = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     try:
         status = command_line(first)(standalone_mode=False)
@@ -154,22 +162,6 @@ def main() -> None:
         message = message.replace("Input should be", "expected").replace("Value error, ", "")
         _refuse(message if context is None else f"{message}; see '{context.command_path} --help'")
     sys.exit(status if isinstance(status, int) else 0)
-
-
-@cache
-def _use_plain_placeholders() -> None:
-    """Name values in help texts ``PATH`` and ``N``; newer versions of typer print ``<list[Path]>`` and ``<bool>``."""
-
-    def placeholder(parameter: TyperArgument | TyperOption, ctx: Any) -> str:
-        if isinstance(parameter, TyperArgument):  # its name is printed next to it
-            return ""
-        name = str(original(parameter, ctx)).strip("<>").removeprefix("list[").removesuffix("]")
-        return _PLACEHOLDERS.get(name.lower().removesuffix(" range"), name)
-
-    original: Any = getattr(TyperOption, "display_type", None)
-    kinds: Any = (TyperArgument, TyperOption)
-    for kind in kinds if original is not None else ():
-        kind.display_type = placeholder
 
 
 def _warn(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:

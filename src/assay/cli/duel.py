@@ -9,6 +9,7 @@ import typer
 from rich.table import Column
 
 from assay.cli.options import (
+    STOPPED,
     JsonFile,
     Markdown,
     PolicyAddress,
@@ -17,7 +18,6 @@ from assay.cli.options import (
     Yes,
     note_primitives,
     print_table,
-    raise_if_stopped,
     run_options,
     write_json,
 )
@@ -114,7 +114,8 @@ def duel(
         raise RunError(
             f"every episode of {names} ended in an error: fix the cause, then resume with --retry-errors"
         )
-    raise_if_stopped(result.reason)
+    if result.reason:
+        raise RunError(STOPPED.format(result.reason))
     if result.left:
         say(f"at most {number_of(result.left, 'episode')} left: run the same command to resume", aside=True)
         raise typer.Exit(130)
@@ -245,7 +246,8 @@ def search(
         has_only_errors = print_errors(store)
     if has_only_errors:
         raise RunError("every episode ended in an error: fix the cause, then resume with --retry-errors")
-    raise_if_stopped(result.reason)
+    if result.reason:
+        raise RunError(STOPPED.format(result.reason))
     if not result.played and result.refused:
         raise RunError(
             "no episode was run: the oracle solves none of the scenes; choose other tasks or more --steps"

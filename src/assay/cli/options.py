@@ -90,6 +90,8 @@ Conditions = Annotated[str | None, typer.Option(help=option_help()["conditions"]
 Processes = Annotated[
     int | None, typer.Option("--workers", min=1, help="Number of worker processes (default: one per core).")
 ]
+STOPPED = "stopped: {}; run the same command to resume once the policy server is reachable"
+"""Error message for a run that was stopped before its end, with the reason."""
 Yes = Annotated[
     bool, typer.Option("--yes", help="Start without asking for confirmation, however long the run takes.")
 ]
@@ -129,28 +131,25 @@ def run_options(*names: str, **help_texts: str) -> Callable[[Callable[..., None]
     """
     declared = {option.name: option for option in fields(RunOptions)}
     hints = get_type_hints(RunOptions)
-
-    def parameter(name: str) -> inspect.Parameter:
-        option, hint = declared[name], hints[name]
-        default, metadata = option.default, option.metadata
+    generated: list[inspect.Parameter] = []
+    for name in names:
+        hint, default, metadata = hints[name], declared[name].default, declared[name].metadata
         if name in ("seeds", "latency"):  # parsed by RunOptions.of
             hint, default = str | None, None if default is None else str(default)
-        flags = metadata.get("flags", f"--{name.replace('_', '-')}")
         declaration = typer.Option(
-            flags,
+            metadata.get("flags", f"--{name.replace('_', '-')}"),
             min=metadata.get("minimum"),
             metavar=metadata.get("metavar"),
             help=help_texts.get(name, option_help()[name]),
             autocompletion=complete_tasks if name == "tasks" else None,
         )
-        kind = inspect.Parameter.KEYWORD_ONLY
-        return inspect.Parameter(name, kind, default=default, annotation=Annotated[hint, declaration])
+        kind, annotation = inspect.Parameter.KEYWORD_ONLY, Annotated[hint, declaration]
+        generated.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         parameters: list[inspect.Parameter] = []
         for own in inspect.signature(command, eval_str=True).parameters.values():
-            is_options = own.name == "options"
-            parameters += map(parameter, names) if is_options else [own.replace(kind=own.KEYWORD_ONLY)]
+            parameters += generated if own.name == "options" else [own.replace(kind=own.KEYWORD_ONLY)]
 
         @functools.wraps(command)
         def call(**values: Any) -> None:
@@ -216,14 +215,6 @@ def print_table(table: Table) -> None:
     ]
     print_rows(columns, table.formatted_rows)
     say(table.note)
-
-
-def raise_if_stopped(reason: str) -> None:
-    """Raise RunError if a run was stopped before its end; an empty ``reason`` means that it was not."""
-    if reason:
-        raise RunError(
-            f"stopped: {reason}; run the same command to resume once the policy server is reachable"
-        )
 
 
 def describe_fields(summary: str, maker: Callable[..., object]) -> Text:

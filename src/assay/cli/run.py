@@ -11,6 +11,7 @@ import typer
 from rich.table import Column
 
 from assay.cli.options import (
+    STOPPED,
     ExperimentAddress,
     JsonFile,
     PolicyAddress,
@@ -19,7 +20,6 @@ from assay.cli.options import (
     Yes,
     complete_policy,
     note_primitives,
-    raise_if_stopped,
     run_options,
     write_json,
 )
@@ -91,7 +91,8 @@ def run(
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{earlier}{rest}")
     if others > 0:
         say(f"{number_of(others, 'planned episode')} with other tasks, seeds or conditions not executed")
-    raise_if_stopped(ending.reason)
+    if ending.reason:
+        raise RunError(STOPPED.format(ending.reason))
     if ending.left:
         raise typer.Exit(130)
     if status.errors:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -13,8 +12,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from assay.support.console import readable
 
-GLOSSARY: Mapping[str, str] = MappingProxyType(
-    yaml.safe_load(Path(__file__).with_name("glossary.yaml").read_text(encoding="utf-8"))
+GLOSSARY: Mapping[str, str] = yaml.safe_load(
+    Path(__file__).with_name("glossary.yaml").read_text(encoding="utf-8")
 )
 """Definitions of the terms used in reports, the web app and the documentation, in alphabetical order."""
 

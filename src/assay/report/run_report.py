@@ -104,26 +104,24 @@ class RunReport:
     def read(cls, path: Path, name: str | None = None, *, near_far: NearFarRule = OURS) -> Self:
         """Read and measure a run, leaving out damaged parts. Raises RunError if it cannot be read."""
         with Store.reading(path) as store:
-            name = name or path.stem
             try:
-                return cls._measure(store, name, near_far)
-            except UNREADABLE as error:
-                damage = f"none of the trajectories can be read: {error}"
-            try:
-                return cls._measure(store, name, near_far, damage)
+                return cls._measure(store, name or path.stem, near_far)
             except UNREADABLE as error:
                 raise RunError(f"{path}: damaged: {error}") from None
 
     @classmethod
-    def _measure(cls, store: Store, name: str, near_far: NearFarRule, damage: str = "") -> Self:
-        """Measure a run, without its trajectories if ``damage`` says that they cannot be read."""
-        meta = store.meta
+    def _measure(cls, store: Store, name: str, near_far: NearFarRule) -> Self:
+        meta, paths, damage = store.meta, (), ""
         problems = load_plugins(meta.get("plugins", ()))
         if warning := store.clipping().warning:
             problems.append(warning[:1].upper() + warning[1:])
-        results = profile(store, with_paths=not damage, near_far=near_far)
-        failures = results.get(FAILURES)
-        paths = () if failures is None else _sample_paths(store, failures)
+        try:
+            results = profile(store, near_far=near_far)
+            failures = results.get(FAILURES)
+            paths = () if failures is None else _sample_paths(store, failures)
+        except UNREADABLE as error:
+            damage = f"none of the trajectories can be read: {error}"
+            results = profile(store, with_paths=False, near_far=near_far)
         counts = store.counts()
         planned = set(counts["condition"])
         refused = Counter[str]()

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Annotated, get_type_hints
 
 import numpy as np
@@ -197,9 +196,9 @@ def _render(
 
 ADJUSTABLE = ("replan", "size", "wait", "orientation", "layout", "rotation", "gripper", "closes")
 """Fields that an address may set, e.g. ``openpi://localhost:8000?replan=10``."""
-CLIENTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {"libero-x": {"orientation": "upright", "replan": "25", "wait": "0"}}
-)
+CLIENTS: Mapping[str, Mapping[str, str]] = {
+    "libero-x": {"orientation": "upright", "replan": "25", "wait": "0"}
+}
 """Presets, ``?client=libero-x``: options that differ in that benchmark's client when run from stored states."""
 
 
