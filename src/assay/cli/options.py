@@ -118,6 +118,9 @@ Font = Annotated[str | None, typer.Option("--font", help="Name of an installed f
 FontSize = Annotated[
     float, typer.Option("--font-size", min=4, max=24, help="Font size in points (with --figures).")
 ]
+Labels = Annotated[
+    list[str] | None, typer.Option("--label", help="Display names, one per run (default: the runs' labels).")
+]
 Names = Annotated[
     Path | None,
     typer.Option("--names", metavar="FILE", help="YAML or JSON file with display names (with --figures)."),
@@ -202,7 +205,7 @@ def print_settings(
             raise RunError("--width, --font and --names need --figures pdf|svg")
         return None
     if out is None:
-        raise RunError("--figures needs --out DIR")
+        raise RunError("--figures needs --out FOLDER")
     from assay.measures.views.printing import Print
 
     return Print.of(figures, width, font, size, names)

@@ -18,6 +18,7 @@ from assay.cli.options import (
     Font,
     FontSize,
     JsonFile,
+    Labels,
     Names,
     print_settings,
     write_json,
@@ -61,9 +62,7 @@ def report(
             "'floor=0&least_successes=3&with_controls=false'."
         ),
     ] = "ours",
-    label: Annotated[
-        list[str] | None, typer.Option(help="Display names, one per run (default: the runs' labels).")
-    ] = None,
+    label: Labels = None,
     figures: FigureFormat = None,
     width: FigureWidth = "column",
     font: Font = None,
@@ -79,6 +78,7 @@ def report(
     from assay.report.comparison import as_json, compare_suites
     from assay.report.for_papers import FOLDER, write_for_papers
     from assay.report.page import build
+    from assay.report.papers import build_paper
     from assay.report.run_report import name_runs
     from assay.report.summary import banners
     from assay.runs.store import SUFFIX
@@ -90,9 +90,14 @@ def report(
             raise RunError(f"{path}: the folder contains no runs (*{SUFFIX})")
         found |= dict.fromkeys(within)
     if paper is not None:
-        if figures is not None or label:
-            raise RunError("--figures and --label cannot be combined with --paper")
-        return _write_paper(paper, [*found], out, target, published)
+        if figures is not None or label or target is not None:
+            raise RunError("--figures, --label and --json cannot be combined with --paper")
+        if out is None:
+            raise RunError("--paper needs --out FOLDER")
+        with working("drawing"):
+            page = build_paper(paper, name_runs([*found]), published=published).write(out)
+        say(f"written to {page}")
+        return
     if published:
         raise RunError("--published needs --paper NAME")
     how = print_settings(figures, width, font, font_size, names, out)
@@ -174,22 +179,6 @@ def _diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     yield from ((line, "") for line in (*diagnosis.explained, *diagnosis.unsure))
 
 
-def _write_paper(name: str, paths: list[Path], out: Path | None, target: str | None, published: bool) -> None:
-    """Write the tables and figures of a published paper, computed from runs."""
-    from assay.report.papers import build_paper
-    from assay.report.run_report import name_runs
-
-    if name == "actioneqa":
-        raise RunError(
-            "the tables of actioneqa are made from answers: assay eqa score QUESTIONS ANSWERS... --out DIR"
-        )
-    if out is None or target is not None:
-        raise RunError("--paper needs --out DIR and cannot be combined with --json")
-    with working("drawing"):
-        page = build_paper(name, name_runs(paths), published=published).write(out)
-    say(f"written to {page}")
-
-
 def _read(runs: dict[str, Path], rule: NearFarRule) -> tuple[list[RunReport], dict[str, str]]:
     """Return the readable runs, and the reasons why the others cannot be read."""
     from assay.report.run_report import RunReport
@@ -212,9 +201,7 @@ def _read(runs: dict[str, Path], rule: NearFarRule) -> tuple[list[RunReport], di
 def compare(
     paths: Annotated[list[Path], typer.Argument(metavar="RUN", help="Two or more run files, NAME.assay.")],
     target: JsonFile = None,
-    label: Annotated[
-        list[str] | None, typer.Option(help="Display names, one per run (default: the runs' labels).")
-    ] = None,
+    label: Labels = None,
     margin: Annotated[
         float,
         typer.Option(
