@@ -69,8 +69,8 @@ def _placeholder(parameter: TyperArgument | TyperOption, ctx: Any) -> str:
     return _PLACEHOLDERS.get(name.lower().removesuffix(" range"), name)
 
 
-if _display_type is not None:
-    TyperArgument.display_type = TyperOption.display_type = _placeholder  # type: ignore[attr-defined]
+for _kind in (TyperArgument, TyperOption) if _display_type is not None else ():
+    setattr(_kind, "display_type", _placeholder)  # noqa: B010 - unknown to older versions of typer
 
 _debugging: list[bool] = []
 """Non-empty if full tracebacks were requested."""

@@ -111,7 +111,8 @@ class RunReport:
 
     @classmethod
     def _measure(cls, store: Store, name: str, near_far: NearFarRule) -> Self:
-        meta, paths, damage = store.meta, (), ""
+        meta, damage = store.meta, ""
+        paths: tuple[TaskPaths, ...] = ()
         problems = load_plugins(meta.get("plugins", ()))
         if warning := store.clipping().warning:
             problems.append(warning[:1].upper() + warning[1:])
