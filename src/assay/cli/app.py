@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import sys
 import traceback
@@ -18,7 +17,7 @@ from typer.core import TyperArgument, TyperOption
 from typer.main import get_command
 
 from assay import __version__
-from assay.errors import AssayError, DeclinedError, traceback_of
+from assay.errors import AssayError, DeclinedError, plain_reason, traceback_of
 from assay.support.console import errors, say
 from assay.support.plugins import import_object, registered_addresses
 
@@ -88,7 +87,7 @@ def root(
     ),
     debug: bool = typer.Option(False, "--debug", help="Print the full traceback of an error."),
 ) -> None:
-    """How much of a robot policy's success is understanding, and how much is memory?"""
+    """Evaluate robot policies: how much of their success is understanding, and how much is memorisation?"""
     if debug:
         _debugging.append(True)
 
@@ -142,6 +141,8 @@ def main() -> None:
         _refuse(f"the run file cannot be used: {error}")
     except (FileExistsError, NotADirectoryError) as error:
         _refuse(f"{error.filename}: expected a folder, but this path, or part of it, is a file")
+    except IsADirectoryError as error:
+        _refuse(f"{error.filename}: expected a file, but this path is a folder")
     except OSError as error:
         _refuse(f"{error.filename or 'a file'}: {error.strerror or error}")
     except Exception as error:
@@ -156,10 +157,7 @@ def main() -> None:
             error.show()  # type: ignore[attr-defined]
             sys.exit(error.exit_code)  # type: ignore[attr-defined]
         message, context = error.format_message().rstrip("."), getattr(error, "ctx", None)
-        # Newer versions of typer quote pydantic: "Input should be greater than or equal to 0".
-        message = re.sub("Input should be a valid .*, unable to parse string as", "expected", message)
-        message = re.sub("Input should be (?=greater|less)", "expected a number ", message)
-        message = message.replace("Input should be", "expected").replace("Value error, ", "")
+        message = plain_reason(message)  # newer versions of typer quote pydantic
         _refuse(message if context is None else f"{message}; see '{context.command_path} --help'")
     sys.exit(status if isinstance(status, int) else 0)
 

@@ -76,7 +76,10 @@ PolicyAddress = Annotated[
 PolicyLabel = Annotated[
     str | None, typer.Option("--label", help="Name of the policy in reports, comparisons and figures.")
 ]
-RunFile = Annotated[Path | None, typer.Option("--out", help="Run file to write, NAME.assay.")]
+RunFile = Annotated[
+    Path | None,
+    typer.Option("--out", help="Run file to write, NAME.assay (default: a file in the folder runs)."),
+]
 Tasks = Annotated[
     str,
     typer.Option(
@@ -86,7 +89,6 @@ Tasks = Annotated[
     ),
 ]
 Assets = Annotated[str | None, typer.Option(help=option_help()["assets"])]
-Conditions = Annotated[str | None, typer.Option(help=option_help()["conditions"])]
 Processes = Annotated[
     int | None, typer.Option("--workers", min=1, help="Number of worker processes (default: one per core).")
 ]
@@ -119,7 +121,10 @@ FontSize = Annotated[
     float, typer.Option("--font-size", min=4, max=24, help="Font size in points (with --figures).")
 ]
 Labels = Annotated[
-    list[str] | None, typer.Option("--label", help="Display names, one per run (default: the runs' labels).")
+    list[str] | None,
+    typer.Option(
+        "--label", help="Display name of a run; repeat the option for each run (default: the runs' labels)."
+    ),
 ]
 Names = Annotated[
     Path | None,

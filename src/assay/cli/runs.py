@@ -58,8 +58,8 @@ def report(
     near_far: Annotated[
         str,
         typer.Option(
-            help="Definition of near failures: ours, paper (LIBERO-Para's), or changes to ours: "
-            "'floor=0&least_successes=3&with_controls=false'."
+            help="Rule for near failures, whose trajectory stays close to successful ones: ours, paper "
+            "(LIBERO-Para's), or ours with changes: 'floor=0&least_successes=3&with_controls=false'."
         ),
     ] = "ours",
     label: Labels = None,
@@ -71,7 +71,8 @@ def report(
 ) -> None:
     """Report what broke, how certain that is, and why: in the terminal, as a self-contained page, or as JSON.
 
-    With --paper, write the tables and figures of a published paper, numbered as in the paper.
+    The findings are printed; --out also writes a page with figures and tables. With --paper, write only the tables and
+    figures of a published paper, numbered as in the paper.
     """
     from assay.measures.compare import Comparison
     from assay.measures.failure.near_far import near_far_rule
@@ -82,6 +83,7 @@ def report(
     from assay.report.run_report import name_runs
     from assay.report.summary import banners
     from assay.runs.store import SUFFIX
+    from assay.support.files import check_writable
 
     found: dict[Path, None] = {}
     for path in paths:
@@ -101,6 +103,8 @@ def report(
     if published:
         raise RunError("--published needs --paper NAME")
     how = print_settings(figures, width, font, font_size, names, out)
+    if out is not None:
+        check_writable(out, folder=True)
     runs = name_runs([*found], label or ())
     reports, left_out = _read(runs, near_far_rule(near_far))
     compared = compare_suites(runs, reports) if len(reports) > 1 else []

@@ -39,12 +39,12 @@ T = TypeVar("T")
 
 
 class PaperError(AssayError):
-    """Raised when a paper is unknown or cannot be generated from the runs."""
+    """Raised when a paper is unknown, or when its tables and figures cannot be made from the runs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaperRun:
-    """Run with its name in the tables, its episodes and its measures."""
+    """A run, with its name in tables and figures, its metadata, its episodes and its measures."""
 
     name: str
     """Name of the model in tables and figures, by default the file name."""
@@ -65,9 +65,9 @@ class Exhibit:
     tables: tuple[Table, ...] = ()
     drawings: tuple[Drawing, ...] = ()
     missing: tuple[str, ...] = ()
-    """Reason for each missing part, as one line."""
+    """Reasons why parts are missing, one line each."""
     titled: bool = False
-    """Whether the parts show titles, because there are several of them or one per run."""
+    """Whether each part is shown with its title: if there are several parts, or one per run."""
 
     @property
     def anchor(self) -> str:
@@ -150,7 +150,7 @@ class ExhibitPlan:
     label: str
     title: str
     make: Make
-    """Function of all runs, or of one run if ``of_each``."""
+    """Function that makes the table or figure from all runs, or from one run if ``of_each``."""
     of_each: bool = False
     has_published: bool = False
     """Whether ``make`` takes ``beside``, which adds the published numbers."""
@@ -197,7 +197,7 @@ def of_each(
 
 
 def by_run(measure: Callable[[PaperRun], Any]) -> Callable[[Make], Callable[..., Iterator[Part]]]:
-    """Decorate a function of results by run name so that it takes runs; runs without a result are shown as missing."""
+    """Turn a function of results by run name into a function of runs; runs without a result are shown as missing."""
 
     def decorate(make: Make) -> Callable[..., Iterator[Part]]:
         @wraps(make)
@@ -213,7 +213,7 @@ def by_run(measure: Callable[[PaperRun], Any]) -> Callable[[Make], Callable[...,
 
 
 def unnamed_if_single(results: Mapping[str, T]) -> Mapping[str, T]:
-    """Return results by run, with an empty name for a single run, which needs no legend."""
+    """Return results by run name; the name of a single run becomes empty, because its figure needs no legend."""
     return results if len(results) > 1 else {"": next(iter(results.values()))}
 
 

@@ -19,7 +19,7 @@ GLOSSARY: Mapping[str, str] = yaml.safe_load(
 
 
 def render(template: str, *, keep_units: bool = False, **values: object) -> str:
-    """Return the HTML of a template of this package; see `environment`."""
+    """Return the HTML rendered from a template of this package; ``keep_units`` is explained in `environment`."""
     return environment("assay.report", keep_units=keep_units).get_template(template).render(**values)
 
 

@@ -39,7 +39,7 @@ MAX_ERRORS = 3
 
 
 def _sample_paths(store: Store, result: NearFarFailures) -> tuple[TaskPaths, ...]:
-    """Sample trajectories of every task and kind of outcome, evenly over the episodes; most failures first."""
+    """Sample trajectories for every task and outcome, evenly over the episodes; tasks with most failures come first."""
     kinds = {"success": pl.col("success"), "near": pl.col("near"), "far": ~pl.col("near")}
     sampled = []
     for task in sorted(result.tasks, key=lambda task: (-task.failures, task.task, task.goal)):

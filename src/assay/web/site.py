@@ -82,5 +82,5 @@ def render(request: Request, template: str, **values: Any) -> str:
 def render_page(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
     """Return a response with the page rendered from a template."""
     html = render(request, template, **values)
-    # Texts from run files may hold lone surrogates, which UTF-8 cannot encode.
+    # Texts from run files may contain lone surrogates, which UTF-8 cannot encode.
     return HTMLResponse(html.encode(errors="replace"), status)
