@@ -54,7 +54,7 @@ class RunSummary:
     link: str = ""
     """Address of the run's page; empty if the run cannot be read."""
     problem: str = ""
-    """Reason why the run cannot be read, if so."""
+    """Reason why the run cannot be read; empty if it can be read."""
     running: bool = False
     meta: dict[str, Any] = field(default_factory=dict)
     planned: int = 0

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay import api
+import assay as api
 from assay.episodes import EpisodeSpec, Outcome
 from assay.errors import RunError, StateError
 from assay.experiments import load_experiment

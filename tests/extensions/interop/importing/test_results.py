@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from assay import api, tasks
+import assay as api
+from assay import tasks
 from assay.cli.runs import app as runs
 from assay.errors import AssayError, RunError
 from assay.extensions.interop.commands import app
