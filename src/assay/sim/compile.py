@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.errors import AssetError, TaskError, did_you_mean
 from assay.sim.appearance import paint
-from assay.sim.compose import compose, part_of
+from assay.sim.compose import compose
 from assay.sim.layout import HOME, ArenaLayout, layout_of
 from assay.sim.packs.pack import AssetPack
 from assay.sim.texture_coordinates import parse_numbers
@@ -30,17 +30,14 @@ class EntityIndex:
     """Id of the entity's root body."""
     joints: tuple[int, ...]
     """Ids of all joints of the entity; the free joint of a movable entity comes last."""
+    inner_joints: tuple[int, ...]
+    """Ids of the joints of the entity's drawers, doors and knobs."""
     geoms: frozenset[int]
     """Ids of the entity's colliding geoms."""
     bottom: float
     """Height (z) of the lowest point of the entity in its resting pose, in metres, in the entity's frame."""
     radius: float
     """Radius of the footprint of the entity in its resting pose, in metres."""
-
-    @property
-    def inner_joints(self) -> tuple[int, ...]:
-        """Ids of the joints of the entity's drawers, doors and knobs."""
-        return self.joints[:-1] if self.movable else self.joints
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +157,11 @@ def _entity_index(model: mujoco.MjModel, pack: AssetPack, entity: Entity) -> Ent
     for body in range(root + 1, model.nbody):  # parents come before their children
         if int(model.body_parentid[body]) in bodies:
             bodies.add(body)
-    joints = tuple(j for j in range(model.njnt) if int(model.jnt_bodyid[j]) in bodies)
+    joints = [j for j in range(model.njnt) if int(model.jnt_bodyid[j]) in bodies]
     free = tuple(j for j in joints if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE)
-    sites = {site.get("name"): site for site in part_of(entity, pack).iterfind("./worldbody/body/site")}
+    inner = tuple(j for j in joints if j not in free)
+    document = pack.entity(entity.category)
+    sites = {site.get("name"): site for site in document.iterfind("./worldbody/body/site")}
     for name in ("bottom_site", "horizontal_radius_site"):
         if name not in sites:
             raise AssetError(f"the {pack.name} pack's {entity.category} has no site '{name}'")
@@ -171,7 +170,8 @@ def _entity_index(model: mujoco.MjModel, pack: AssetPack, entity: Entity) -> Ent
         category=entity.category,
         movable=bool(free),
         body=root,
-        joints=tuple(j for j in joints if j not in free) + free,
+        joints=inner + free,
+        inner_joints=inner,
         geoms=frozenset(
             g for g in range(model.ngeom) if int(model.geom_bodyid[g]) in bodies and model.geom_group[g] == 0
         ),

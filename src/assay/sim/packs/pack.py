@@ -140,7 +140,7 @@ class AssetPack:
 
 
 def read_mjcf(path: Path) -> Element:
-    """Parse an MJCF file and make the paths of its assets absolute. Raises AssetError."""
+    """Parse an MJCF file, make the paths of its assets absolute, and resolve its default classes. Raises AssetError."""
     try:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:
@@ -149,6 +149,14 @@ def read_mjcf(path: Path) -> Element:
         raise AssetError(f"{path} cannot be read: {error.strerror}") from None
     for node in root.iterfind("./asset/*[@file]"):
         node.set("file", str(path.parent / str(node.get("file"))))
+    classes: dict[str, dict[str, Element]] = {}
+    for defaults in root.findall("default"):
+        classes |= {str(default.get("class")): {child.tag: child for child in default} for default in defaults}
+        root.remove(defaults)
+    for element in root.iter():
+        template = classes.get(element.attrib.pop("class", ""), {}).get(element.tag)
+        if template is not None:
+            element.attrib.update(template.attrib | element.attrib)
     return root
 
 
