@@ -65,8 +65,8 @@ class Culling:
 
     def _boxes(self, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
         """Return the centres, (ngeom, 3), and half axes, as columns, (ngeom, 3, 3), of the geoms' bounding boxes."""
-        centre, rotation, half = geom_boxes(self._model, data, slice(None))
-        return centre, rotation * half[:, None]
+        boxes = geom_boxes(self._model, data, range(self._model.ngeom))
+        return boxes.centre, boxes.axes * boxes.half[:, None]
 
     def _reflected_planes(self, data: mujoco.MjData, camera: int, mirror: int) -> np.ndarray | None:
         """Return the planes that bound the view in a mirror, (5, 4); None if the camera is behind the mirror."""
