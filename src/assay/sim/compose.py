@@ -149,7 +149,10 @@ def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
 def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
     """Colour the colliding geoms, place the cameras, and add the regions of the workspace."""
     world = _section(arena, "worldbody")
-    _colour_collisions(world, _FURNITURE_COLOUR, keep=("floor",))
+    for geom in world.iter("geom"):
+        if geom.get("group", "0") == "0" and geom.get("name") != "floor":
+            geom.set("rgba", _FURNITURE_COLOUR)
+            geom.attrib.pop("material", None)
     cameras = {camera.get("name"): camera for camera in world.iter("camera")}
     for name, pose in layout.cameras.items():
         camera = cameras.get(name)
@@ -220,14 +223,16 @@ def _prepare_part(document: Element, prefix: str, collision_rgba: str) -> tuple[
     body = document.find("./worldbody/body")
     if body is None:
         raise AssetError(f"the part '{document.get('model', '?')}' has no body")
+    _prefix(document, prefix)
     counts = {"col": 0, "vis": 0}
     for geom in document.iter("geom"):
         if geom.get("name") is None:
             kind = "vis" if geom.get("group") == "1" else "col"
-            geom.set("name", f"g{counts[kind]}_{kind}")
+            geom.set("name", f"{prefix}g{counts[kind]}_{kind}")
             counts[kind] += 1
-    _prefix(document, prefix)
-    _colour_collisions(_section(document, "worldbody"), collision_rgba)
+        if geom.get("group", "0") == "0":
+            geom.set("rgba", collision_rgba)
+            geom.attrib.pop("material", None)
     return document, body
 
 
@@ -254,13 +259,6 @@ def _prefix(element: Element, prefix: str) -> None:
             value = node.attrib[key]
             if not value.startswith(prefix):
                 node.set(key, prefix + value)
-
-
-def _colour_collisions(element: Element, rgba: str, keep: tuple[str, ...] = ()) -> None:
-    for geom in element.iter("geom"):
-        if geom.get("group", "0") == "0" and geom.get("name") not in keep:
-            geom.set("rgba", rgba)
-            geom.attrib.pop("material", None)
 
 
 def _section(root: Element, tag: str) -> Element:

@@ -96,10 +96,6 @@ class _AtomProgress:
     joints: list[tuple[int, float, float]] = field(default_factory=list)
     """For a drawer, door or knob: qpos address, initial value and minimum displacement of each joint."""
 
-    def note(self, stage: str, step: int) -> None:
-        if stage in self.stages and self.stages[stage] is None:
-            self.stages[stage] = step
-
 
 class StageWatch:
     """Tracks progress towards a goal; called once before the policy acts and after every control step."""
@@ -109,14 +105,15 @@ class StageWatch:
         self._grip_site = compiled.model.site(f"{GRIPPER}grip_site").id
         self._finger_joint = compiled.model.joint(f"{GRIPPER}finger_joint1").id
         self._initially_true: frozenset[Atom] = frozenset()
-        watched = {number: self._watch(atom, data) for number, atom in enumerate(goal.atoms)}
-        self._watched = {number: progress for number, progress in watched.items() if progress is not None}
+        progress = ((number, self._watch(atom, data)) for number, atom in enumerate(goal.atoms))
+        self.watched = {number: watched for number, watched in progress if watched is not None}
+        """Progress of each atom that did not hold at the start, by the atom's number in the goal."""
 
     def __call__(self, data: mujoco.MjData, touches: Touches | None, true: list[bool], step: int) -> None:
         """Update the progress after control step ``step``; ``true`` holds the truth values of the atoms."""
-        for number, progress in list(self._watched.items()):
+        for number, progress in list(self.watched.items()):
             if step == 0 and true[number]:
-                del self._watched[number]
+                del self.watched[number]
                 self._initially_true |= {progress.atom}
                 continue
             touched, press = False, 0.0
@@ -126,51 +123,42 @@ class StageWatch:
                     touches.geoms, touches.parts, touches.forces, progress.geoms, axis
                 )
             stages, position = progress.stages, data.xpos[progress.body]
-            if stages["reached"] is None:
-                grip, turn = data.site_xpos[self._grip_site], data.xmat[progress.body]
-                distance = _distance_outside(grip, position, turn, progress.low, progress.high)
-                if touched or distance < REACH_DISTANCE:
-                    stages["reached"] = step
+            current = {"placed", "done"} if true[number] else set()
+            if true[number] and not touched:
+                current.add("released")
             if touched:
-                progress.note("touched", step)
+                current |= {"reached", "touched"}
+            elif stages["reached"] is None:
+                grip, turn = data.site_xpos[self._grip_site], data.xmat[progress.body]
+                if _distance_outside(grip, position, turn, progress.low, progress.high) < REACH_DISTANCE:
+                    current.add("reached")
             if any(abs(data.qpos[place] - start) > far for place, start, far in progress.joints):
-                progress.note("moved", step)
+                current.add("moved")
             if "grasped" in stages:
                 height = float(position[2])
                 progress.lowest = min(progress.lowest, height)
                 progress.pressed = progress.pressed + 1 if press > GRIP_FORCE else 0
                 if progress.pressed >= HOLD_STEPS:
-                    progress.note("grasped", step)
+                    current.add("grasped")
                     if height > progress.lowest + LIFT_HEIGHT:
-                        progress.note("lifted", step)
+                        current.add("lifted")
                     if progress.destination is not None:
                         left = float(np.linalg.norm(position[:2] - progress.destination(data)[:2]))
                         if left < (1 - CARRIED_FRACTION) * progress.initial_distance:
-                            progress.note("carried", step)
-            if true[number]:
-                progress.note("placed", step)
-                progress.note("done", step)
-                if not touched:
-                    progress.note("released", step)
+                            current.add("carried")
+            stages.update({stage: step for stage in current if stages.get(stage, step) is None})
 
     def inherit(self, before: StageWatch) -> None:
         """Take over the progress of the same atoms from before an event."""
-        earlier = {progress.atom: progress for progress in before._watched.values()}
-        for number, watched in list(self._watched.items()):
+        earlier = {progress.atom: progress for progress in before.watched.values()}
+        for number, watched in list(self.watched.items()):
             if watched.atom in earlier:
-                watched.stages = earlier[watched.atom].stages
-                watched.lowest, watched.initial_distance = (
-                    earlier[watched.atom].lowest,
-                    earlier[watched.atom].initial_distance,
-                )
+                old = earlier[watched.atom]
+                watched.stages, watched.lowest = old.stages, old.lowest
+                watched.initial_distance = old.initial_distance
             elif watched.atom in before._initially_true:
-                del self._watched[number]
+                del self.watched[number]
         self._initially_true = before._initially_true
-
-    @property
-    def stages(self) -> dict[str, dict[str, int | None]]:
-        """Atom -> stage -> control step, for each atom that did not hold at the start."""
-        return {str(progress.atom): dict(progress.stages) for progress in self._watched.values()}
 
     def _watch(self, atom: Atom, data: mujoco.MjData) -> _AtomProgress | None:
         """Start tracking an atom; return None if its entities are absent."""
@@ -309,8 +297,9 @@ class EffectWatch:
         cosine = np.clip((self._axes(data) * self._upright).sum(axis=1), -1.0, 1.0)
         tilts = np.degrees(np.arccos(cosine))
         path = np.asarray(path, np.float64)
+        length = np.linalg.norm(np.diff(path, axis=0), axis=1).sum()
         third = np.diff(path, n=3, axis=0) * CONTROL_HZ**3
-        jerk = float(np.sqrt((third**2).sum(axis=1).mean())) if len(third) else 0.0
+        jerk = np.sqrt((third**2).sum(axis=1).mean()) if len(third) else 0.0
         return SideEffects(
             moved=_above(self._others, distances, MIN_DISPLACEMENT_M, 4),
             tilted=_above(self._others, tilts, MIN_TILT_DEG, 1),
@@ -322,7 +311,7 @@ class EffectWatch:
             },
             forces=_above(self._names, self._forces, MIN_FORCE_N, 1),
             arm={self._names[owner]: steps for owner, steps in sorted(self._arm.items())},
-            path=round(_clip(float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())), 4),
+            path=round(_clip(length), 4),
             jerk=round(_clip(jerk), 3),
         )
 
@@ -347,7 +336,7 @@ def _update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
 
 def _clip(value: float) -> float:
     """Clip a value from a diverging simulation to `MAX_RECORDED`, which a file can store."""
-    return min(value, MAX_RECORDED) if value == value else 0.0
+    return float(np.nan_to_num(min(value, MAX_RECORDED)))
 
 
 def _above(names: Sequence[str], values: np.ndarray, least: float, digits: int) -> dict[str, float]:

@@ -69,7 +69,9 @@ def resting_model(
     """
     root = Element("mujoco")
     SubElement(root, "compiler", {"angle": "radian", "inertiagrouprange": "0 0"})
-    root.extend([section for section in pack.entity(entity.category) if section.tag in ("asset", "worldbody")])
+    root.extend(
+        [section for section in pack.entity(entity.category) if section.tag in ("asset", "worldbody")]
+    )
     alone = root.find("./worldbody/body/body[@name='object']")
     assets = root.find("asset")
     if alone is not None and assets is not None:

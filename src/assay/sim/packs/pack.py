@@ -151,7 +151,9 @@ def read_mjcf(path: Path) -> Element:
         node.set("file", str(path.parent / str(node.get("file"))))
     classes: dict[str, dict[str, Element]] = {}
     for defaults in root.findall("default"):
-        classes |= {str(default.get("class")): {child.tag: child for child in default} for default in defaults}
+        classes |= {
+            str(default.get("class")): {child.tag: child for child in default} for default in defaults
+        }
         root.remove(defaults)
     for element in root.iter():
         template = classes.get(element.attrib.pop("class", ""), {}).get(element.tag)
