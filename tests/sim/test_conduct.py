@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import mujoco
 import numpy as np
@@ -17,7 +18,7 @@ from assay.perturb.world.staging import Relight
 from assay.policies.registry import load_policy
 from assay.sim.conduct import EffectWatch
 from assay.sim.robot_contacts import ARENA
-from assay.sim.trace import AFTERMATH_STEPS, simulate_aftermath
+from assay.sim.trace import AFTERMATH_STEPS, Trace
 from assay.sim.world import LIBERO_WORLD, LiberoEnv
 from assay.tasks.scene import Atom, Goal, Predicate
 
@@ -117,7 +118,9 @@ def test_a_goal_that_gravity_undoes_does_not_last(env: LiberoEnv):
     simulation.overwrite(vector)
     mujoco.mj_forward(simulation.model, simulation.data)
     assert simulation.is_satisfied(up)
-    after = simulate_aftermath(simulation, up)
+    trace = Trace(simulation, replace(env.task, goal=up))
+    trace(simulation.observe())
+    after = trace.record(is_withdrawn=False).aftermath
     assert after is not None and not after.holds and after.steps <= AFTERMATH_STEPS
     assert simulation.is_satisfied(up), "on a copy: here it is still in the air"
 

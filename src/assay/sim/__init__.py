@@ -10,7 +10,7 @@ from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.observation import Observation
 from assay.sim.packs.registry import load_pack
 from assay.sim.simulation import Simulation
-from assay.sim.states import InitialState, stored_states
+from assay.sim.states import InitialState
 
 __all__ = [
     "MUJOCO_VERSION",
@@ -20,5 +20,4 @@ __all__ = [
     "Simulation",
     "compile_scene",
     "load_pack",
-    "stored_states",
 ]

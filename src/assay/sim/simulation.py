@@ -56,8 +56,8 @@ class Simulation:
         """Sample a settled initial state from the scene's regions."""
         return InitialState(*sample(self.compiled, operator.index(seed), self.model))
 
-    def reset(self, state: InitialState) -> Observation:
-        """Restore a state and return the observation.
+    def reset(self, state: InitialState, steps: int = 0) -> Observation:
+        """Restore a state, reached after ``steps`` control steps, and return the observation.
 
         A state from the middle of an episode resumes exactly, including the gripper's command.
         """
@@ -89,14 +89,9 @@ class Simulation:
             self.controller.grip = 0.0
             if not self.compiled.exact:
                 self.controller.hold()
-        self.steps = 0
+        self.steps = steps
         self.runs = True
         return self._observe(data.qpos.copy())
-
-    def resume(self, state: InitialState, steps: int) -> None:
-        """Restore a state from the middle of an episode, after ``steps`` control steps."""
-        self.reset(state)
-        self.steps = steps
 
     def overwrite(self, vector: np.ndarray) -> None:
         """Set time, joint positions and joint velocities, (1 + nq + nv,); the controller keeps its inputs and goal."""

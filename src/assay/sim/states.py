@@ -15,7 +15,6 @@ from assay.errors import StateError
 from assay.sim.compile import CompiledScene
 from assay.sim.controller import Drive
 from assay.sim.placement import central_fixtures
-from assay.tasks.formats.init_files import read_states
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,13 +76,11 @@ def validate_state(compiled: CompiledScene, state: InitialState) -> InitialState
     return state
 
 
-def stored_states(compiled: CompiledScene, path: Path | str) -> tuple[InitialState, ...]:
-    """Load a LIBERO ``.pruned_init`` or ``.init`` file, with fixtures at the centres of their regions."""
-    return tuple(stored_state(compiled, vector, path) for vector in read_states(path))
-
-
 def stored_state(compiled: CompiledScene, vector: np.ndarray, path: Path | str) -> InitialState:
-    """Convert one vector (1 + nq + nv,) from a file to an initial state. Raises StateError, naming the file."""
+    """Return the initial state with a vector (1 + nq + nv,) from a file, and fixtures at the centres of their regions.
+
+    Raises StateError, naming the file.
+    """
     try:
         return validate_state(compiled, InitialState(vector, central_fixtures(compiled)))
     except StateError as error:

@@ -30,10 +30,8 @@ from assay.sim.culling import Culling
 
 STATIC_AFTER = 3
 """Number of images for which a geom must be unchanged to be included in a new layer."""
-JOINS_AFTER = 20
-"""Number of images for which further geoms must be unchanged before a layer is rendered again to include them."""
 MIN_TRIANGLES = 20_000
-"""Minimum number of triangles in a layer; a quarter as many further static ones justify rendering it again."""
+"""Minimum number of triangles in a layer."""
 MAX_PIXELS = 512 * 512
 """Maximum number of pixels of an image for which layers are used."""
 MAX_LAYERS = 2
@@ -129,12 +127,7 @@ class Still:
         view.pictures = np.where(same, view.pictures + 1, 0)
         view.there, view.looks = there, looks
         under, is_new = view.kept, False
-        if under is not None:
-            joining = there & ~under & (view.pictures >= JOINS_AFTER)
-            is_current = np.array_equal(looks[under], np.asarray(view.as_kept))
-            if not is_current or self._triangles[joining].sum() >= MIN_TRIANGLES / 4:
-                under = None
-        if under is None:
+        if under is None or not np.array_equal(looks[under], np.asarray(view.as_kept)):
             view.kept = view.as_kept = None
             under, is_new = there & (view.pictures >= STATIC_AFTER), True
             if self._triangles[under].sum() < MIN_TRIANGLES:
