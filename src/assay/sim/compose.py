@@ -82,7 +82,9 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
         SubElement(body, "site", {"name": "default_site", "pos": "0 0 0"} | look)
         prefix = f"{entity.name}_"
         _prefix(body, prefix)
-        assets = _section(document, "asset")
+        assets = document.find("asset")
+        if assets is None:
+            assets = Element("asset")
         _prefix(assets, prefix)
         if entity.size != 1.0:
             resize(body, assets, entity.size)
@@ -105,7 +107,7 @@ def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
             prefix = "floor" if surface is Surface.FLOOR else "wall"
             geoms = [
                 geom
-                for geom in _section(root, "worldbody").iter("geom")
+                for geom in root.iterfind("./worldbody//geom")
                 if (name := str(geom.get("name", ""))).startswith(prefix)
                 and not name.startswith(_WALL_FURNITURE)
                 and (geom.get("group", "0") == "1" or geom.get("type") == "plane")
@@ -148,7 +150,8 @@ def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
 
 def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
     """Colour the colliding geoms, place the cameras, and add the regions of the workspace."""
-    world = _section(arena, "worldbody")
+    world = arena.find("worldbody")
+    assert world is not None
     for geom in world.iter("geom"):
         if geom.get("group", "0") == "0" and geom.get("name") != "floor":
             geom.set("rgba", _FURNITURE_COLOUR)
@@ -192,7 +195,7 @@ def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
     """Return the arm with its gripper, on its pedestal if the arena has one, at the arena's robot pose."""
     arm, base = _prepare_part(pack.part("robot/arm.xml"), ROBOT, _ROBOT_COLOUR)
     base_offset = parse_numbers(base.get("pos", "0 0 0"))
-    for index, joint in enumerate(_section(arm, "worldbody").iter("joint")):
+    for index, joint in enumerate(arm.iterfind("./worldbody//joint")):
         joint.attrib.setdefault("frictionloss", "0.1")
         joint.attrib.setdefault("armature", repr(5.0 / (index + 1)))
         joint.set("damping", repr(_ARM_DAMPING[index]))
@@ -241,9 +244,11 @@ def _merge(root: Element, part: Element, into: Element | None = None) -> None:
 
     Of several assets with the same type and name, the first is kept.
     """
-    assets = {(asset.tag, asset.get("name")) for asset in _section(root, "asset")}
+    assets = {(asset.tag, asset.get("name")) for asset in root.iterfind("./asset/*")}
     for tag in _MERGED:
-        target = into if tag == "worldbody" and into is not None else _section(root, tag)
+        target = into if tag == "worldbody" and into is not None else root.find(tag)
+        if target is None:
+            target = SubElement(root, tag)
         for element in part.findall(f"./{tag}/*"):
             key = (element.tag, element.get("name"))
             if tag != "asset" or key not in assets:
@@ -259,8 +264,3 @@ def _prefix(element: Element, prefix: str) -> None:
             value = node.attrib[key]
             if not value.startswith(prefix):
                 node.set(key, prefix + value)
-
-
-def _section(root: Element, tag: str) -> Element:
-    section = root.find(tag)
-    return section if section is not None else SubElement(root, tag)

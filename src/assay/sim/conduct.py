@@ -9,7 +9,7 @@ define stages and limits.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import mujoco
@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.episodes.conduct import FIXED, LIFTING, PLACING, TURNING, SideEffects
 from assay.sim.categories import MECHANISMS, OPENING, SWITCHING
-from assay.sim.compile import CompiledScene, EntityIndex, RegionIndex
+from assay.sim.compile import CompiledScene, EntityIndex, RegionIndex, geom_boxes
 from assay.sim.compose import GRIPPER
 from assay.sim.predicates import up_axis
 from assay.sim.robot_contacts import ARM_PART, PARTS, Touches, measure_press
@@ -167,51 +167,40 @@ class StageWatch:
         if not atom.arguments or not elements.keys() >= set(atom.arguments):
             return None
         first, destination = elements[atom.arguments[0]], elements[atom.arguments[-1]]
-        if atom.predicate in MECHANISMS and first.inner_joints:
-            bodies = model.jnt_bodyid[list(first.inner_joints)]
-            geoms = np.flatnonzero(np.isin(model.geom_bodyid, bodies) & (model.geom_group == 0))
-            progress = self._measure(atom, int(min(bodies)), geoms, TURNING, data)
-            for joint in first.inner_joints:
-                address = int(model.jnt_qposadr[joint])
-                hinge = model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE
-                progress.joints.append((address, float(data.qpos[address]), TURNED if hinge else MOVED))
-            return progress
         owner = first if isinstance(first, EntityIndex) else entities.get(first.parent or "")
         if owner is None:
             return None
-        stages: tuple[str, ...] = FIXED
-        if owner.movable and atom.predicate in (*UPON, *INSIDE, Predicate.IN_CONTACT):
+        body, geoms, stages = owner.body, sorted(owner.geoms), FIXED
+        is_mechanism = atom.predicate in MECHANISMS and bool(first.inner_joints)
+        if is_mechanism:
+            bodies = model.jnt_bodyid[list(first.inner_joints)]
+            body, geoms = int(min(bodies)), [geom for geom in geoms if model.geom_bodyid[geom] in bodies]
+            stages = TURNING
+        elif owner.movable and atom.predicate in (*UPON, *INSIDE, Predicate.IN_CONTACT):
             stages = PLACING
         elif owner.movable and atom.predicate is Predicate.UP:
             stages = LIFTING
-        progress = self._measure(atom, owner.body, np.array(sorted(owner.geoms)), stages, data)
+        mask = np.zeros(model.ngeom, dtype=bool)
+        mask[geoms] = True
+        low = high = np.zeros((1, 3))
+        if geoms:
+            boxes = geom_boxes(model, data, geoms)
+            relative = replace(boxes, centre=boxes.centre - data.xpos[body])
+            low, high = relative.transform(np.zeros(3), data.xmat[body].reshape(3, 3).T).bounds
+        progress = _AtomProgress(atom, body, mask, low.min(axis=0), high.max(axis=0), dict.fromkeys(stages))
+        for joint in first.inner_joints if is_mechanism else ():
+            address = int(model.jnt_qposadr[joint])
+            hinge = model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE
+            progress.joints.append((address, float(data.qpos[address]), TURNED if hinge else MOVED))
         if stages is PLACING:
             progress.destination = (
                 (lambda data: data.xpos[destination.body])
                 if isinstance(destination, EntityIndex)
                 else (lambda data: data.site_xpos[destination.site])
             )
-            progress.initial_distance = float(
-                np.linalg.norm(data.xpos[owner.body][:2] - progress.destination(data)[:2])
-            )
+            way = data.xpos[body][:2] - progress.destination(data)[:2]
+            progress.initial_distance = float(np.linalg.norm(way))
         return progress
-
-    def _measure(
-        self, atom: Atom, body: int, geoms: np.ndarray, stages: tuple[str, ...], data: mujoco.MjData
-    ) -> _AtomProgress:
-        """Start tracking geoms, given by id, with their bounding box in the frame of ``body``."""
-        model = self._model
-        mask = np.zeros(model.ngeom, dtype=bool)
-        mask[geoms] = True
-        low = high = np.zeros(3)
-        if len(geoms):
-            frame = data.xmat[body].reshape(3, 3)
-            turned = frame.T @ data.geom_xmat[geoms].reshape(-1, 3, 3)  # (n, 3, 3), in the body's frame
-            centre = (data.geom_xpos[geoms] - data.xpos[body]) @ frame
-            centre = centre + np.einsum("nij,nj->ni", turned, model.geom_aabb[geoms, :3])
-            half = np.einsum("nij,nj->ni", np.abs(turned), model.geom_aabb[geoms, 3:])
-            low, high = (centre - half).min(axis=0), (centre + half).max(axis=0)
-        return _AtomProgress(atom, body, mask, low, high, dict.fromkeys(stages))
 
 
 class EffectWatch:
@@ -231,13 +220,12 @@ class EffectWatch:
             for name, entity in compiled.entities.items()
             if entity.movable and name not in named and name not in owners
         ]
-        self._others = [entity.name for entity in others]
-        self._bodies = np.array([entity.body for entity in others], dtype=int)
-        self._up = np.array([up_axis(entity.category) for entity in others]).reshape(-1, 3)
-        addresses = [int(compiled.model.jnt_qposadr[entity.joints[-1]]) for entity in others]
-        self._places = np.array(addresses, dtype=int)[:, None] + np.arange(3)
-        self._start = data.xpos[self._bodies].copy()
-        self._upright = self._axes(data)
+        self._others: dict[str, _Bystander] = {}
+        for entity in others:
+            address, up = int(compiled.model.jnt_qposadr[entity.joints[-1]]), up_axis(entity.category)
+            upright = data.xmat[entity.body].reshape(3, 3) @ up
+            start = data.xpos[entity.body].copy()
+            self._others[entity.name] = _Bystander(entity.body, address, up, start, upright)
         self._parts: dict[str, _BystanderPart] = {}
         """Drawers, doors and knobs that the goal does not mention, keyed by joint name."""
         joints = [(joint, name) for name, region in compiled.regions.items() for joint in region.inner_joints]
@@ -279,13 +267,11 @@ class EffectWatch:
                 self._forces[new] = max(self._forces[new], before._forces[old])
                 self._arm[new] += before._arm[old]
         self._arm = +self._arm  # drop zero counts
-        for new, name in enumerate(self._others):
-            if name not in before._others:
-                continue
-            old = before._others.index(name)
-            shift = np.linalg.norm(now[self._places[new]] - then[before._places[old]])
-            if shift <= EVENT_TOLERANCE and np.array_equal(self._up[new], before._up[old]):
-                self._start[new], self._upright[new] = before._start[old], before._upright[old]
+        for name in self._others.keys() & before._others.keys():
+            other, was = self._others[name], before._others[name]
+            shift = now[other.place : other.place + 3] - then[was.place : was.place + 3]
+            if np.linalg.norm(shift) <= EVENT_TOLERANCE and np.array_equal(other.up, was.up):
+                self._others[name] = replace(other, start=was.start, upright=was.upright)
         for joint in self._parts.keys() & before._parts.keys():
             part, earlier = self._parts[joint], before._parts[joint]
             if abs(now[part.place] - then[earlier.place]) <= EVENT_TOLERANCE:
@@ -293,31 +279,29 @@ class EffectWatch:
 
     def effects(self, data: mujoco.MjData, path: np.ndarray) -> SideEffects:
         """Return the side effects so far; ``path`` holds the end effector's positions in metres, (steps + 1, 3)."""
-        distances = np.linalg.norm(data.xpos[self._bodies] - self._start, axis=1)
-        cosine = np.clip((self._axes(data) * self._upright).sum(axis=1), -1.0, 1.0)
-        tilts = np.degrees(np.arccos(cosine))
+        moved, tilted = {}, {}
+        for name, other in self._others.items():
+            moved[name] = np.linalg.norm(data.xpos[other.body] - other.start)
+            cosine = data.xmat[other.body].reshape(3, 3) @ other.up @ other.upright
+            tilted[name] = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
         path = np.asarray(path, np.float64)
         length = np.linalg.norm(np.diff(path, axis=0), axis=1).sum()
         third = np.diff(path, n=3, axis=0) * CONTROL_HZ**3
         jerk = np.sqrt((third**2).sum(axis=1).mean()) if len(third) else 0.0
         return SideEffects(
-            moved=_above(self._others, distances, MIN_DISPLACEMENT_M, 4),
-            tilted=_above(self._others, tilts, MIN_TILT_DEG, 1),
+            moved=_above(moved, MIN_DISPLACEMENT_M, 4),
+            tilted=_above(tilted, MIN_TILT_DEG, 1),
             opened={
                 part.name: round(opened, 3)
                 for part in self._parts.values()
                 if part.closed
                 and (opened := (float(data.qpos[part.place]) - part.start) / part.way) > MIN_OPENED_FRACTION
             },
-            forces=_above(self._names, self._forces, MIN_FORCE_N, 1),
+            forces=_above(dict(zip(self._names, self._forces, strict=True)), MIN_FORCE_N, 1),
             arm={self._names[owner]: steps for owner, steps in sorted(self._arm.items())},
             path=round(_clip(length), 4),
             jerk=round(_clip(jerk), 3),
         )
-
-    def _axes(self, data: mujoco.MjData) -> np.ndarray:
-        """Return the directions of the bystanders' upright axes, (n, 3)."""
-        return np.asarray(np.einsum("nij,nj->ni", data.xmat[self._bodies].reshape(-1, 3, 3), self._up))
 
 
 @machine_code
@@ -339,13 +323,24 @@ def _clip(value: float) -> float:
     return float(np.nan_to_num(min(value, MAX_RECORDED)))
 
 
-def _above(names: Sequence[str], values: np.ndarray, least: float, digits: int) -> dict[str, float]:
-    """Return the values above a limit, rounded and keyed by name."""
-    return {
-        name: round(_clip(value), digits)
-        for name, value in zip(names, values.tolist(), strict=True)
-        if value > least
-    }
+def _above(values: Mapping[str, float], least: float, digits: int) -> dict[str, float]:
+    """Return the values above a limit, rounded."""
+    return {name: round(_clip(value), digits) for name, value in values.items() if value > least}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bystander:
+    """A movable object that the goal does not mention."""
+
+    body: int
+    place: int
+    """Address of the object's pose in qpos."""
+    up: np.ndarray
+    """Upright axis in the object's frame, (3,)."""
+    start: np.ndarray
+    """Initial position, in metres, (3,)."""
+    upright: np.ndarray
+    """Initial direction of the upright axis in the world, (3,)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import mujoco
 import numpy as np
 
 from assay.errors import PlacementError
-from assay.sim.categories import MECHANISMS, resting_pose
+from assay.sim.categories import MECHANISMS, Pose, resting_pose
 from assay.sim.compile import CompiledScene, EntityIndex, bounding_box, put_fixtures
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.controller import ARM
@@ -374,8 +374,8 @@ class _LayoutSampler:
         layout = self._compiled.layout
         x, y = self._point(name, region, margin=0.0)
         height = layout.fixture_height - self._compiled.entities[name].bottom
-        yaw = self._uniform(name, *(region.yaw or (0.0, 0.0)))
-        return np.concatenate([np.array(layout.offset) + (x, y, height), _yaw(yaw)])
+        quaternion = self._quaternion(name, Pose(yaw=region.yaw or (0.0, 0.0)))
+        return np.concatenate([np.array(layout.offset) + (x, y, height), quaternion])
 
     def _uniform(self, name: str, low: float, high: float, kind: str = "layout") -> float:
         """Sample uniformly from one of the entity's random streams; ``low`` may exceed ``high``, as in LIBERO."""
@@ -399,7 +399,7 @@ class _LayoutSampler:
         in_the_way: set[str] = set()
         for _ in range(OBJECT_ATTEMPTS):
             x, y = self._point(name, region, margin)
-            pose = np.concatenate([np.array(layout.offset) + (x, y, 0.0), self._resting_quaternion(name)])
+            pose = np.concatenate([np.array(layout.offset) + (x, y, 0.0), self._quaternion(name)])
             try:
                 pose = self._scratch.lower(name, pose, ceiling=layout.offset[2] + CEILING, alone=True)
             except RejectedLayoutError as error:
@@ -431,7 +431,7 @@ class _LayoutSampler:
                 x, y = half[:2] / 2 - self._compiled.entities[name].radius
                 position = position + (self._uniform(name, -x, x), self._uniform(name, -y, y), 0.0)
                 ceiling += 0.02
-        pose = np.concatenate([position, self._resting_quaternion(name)])
+        pose = np.concatenate([position, self._quaternion(name)])
         self._scratch.place(name, self._scratch.lower(name, pose, ceiling=ceiling, alone=False))
         return True
 
@@ -443,12 +443,9 @@ class _LayoutSampler:
         x = self._uniform(name, box.x_min + margin, box.x_max - margin)
         return x, self._uniform(name, box.y_min + margin, box.y_max - margin)
 
-    def _resting_quaternion(self, name: str) -> np.ndarray:
-        pose = resting_pose(self._compiled.entities[name].category)
-        rotation = np.empty(4)
-        mujoco.mju_mulQuat(rotation, _yaw(self._uniform(name, *pose.yaw)), np.array(pose.tilt))
-        return rotation
-
-
-def _yaw(angle: float) -> np.ndarray:
-    return np.array([cos(angle / 2), 0.0, 0.0, sin(angle / 2)])
+    def _quaternion(self, name: str, pose: Pose | None = None) -> np.ndarray:
+        """Sample the orientation of an entity, (4,), by default from the resting poses of its category."""
+        pose = pose or resting_pose(self._compiled.entities[name].category)
+        half, quaternion = self._uniform(name, *pose.yaw) / 2, np.empty(4)
+        mujoco.mju_mulQuat(quaternion, np.array([cos(half), 0.0, 0.0, sin(half)]), np.array(pose.tilt))
+        return quaternion

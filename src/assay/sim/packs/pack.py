@@ -30,8 +30,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -49,16 +51,16 @@ SHAPES = ("cube", "sphere", "cylinder", "pyramid")
 """Abstract shapes, which are categories without a real counterpart that every pack provides."""
 
 
+@dataclass(eq=False)
 class AssetPack:
     """The MJCF documents in a folder. Arenas or a robot missing from a plugin's folder are taken from the
     primitives.
     """
 
-    exact = False
+    exact: ClassVar[bool] = False
     """Whether stepping repeats LIBERO's solver calls, so that rollouts are equal to LIBERO's."""
-
-    def __init__(self, name: str = "primitives", folder: Path = PRIMITIVES) -> None:
-        self.name, self.folder = name, folder
+    name: str = "primitives"
+    folder: Path = PRIMITIVES
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
