@@ -32,15 +32,6 @@ def state(scene: CompiledScene) -> InitialState:
     return InitialState(np.zeros(scene.state_size), np.zeros((len(scene.scene.fixtures), 7)))
 
 
-def test_states_are_equal_if_everything_is(state: InitialState):
-    assert state == InitialState(state.vector.copy(), state.fixtures.copy())
-    for name in ("vector", "fixtures"):
-        other = getattr(state, name).copy()
-        other.flat[-1] += 1e-300
-        assert state != replace(state, **{name: other})
-    assert state != "state"
-
-
 @pytest.mark.parametrize(
     ("name", "values", "message"),
     [
@@ -66,10 +57,10 @@ def test_a_world_refuses_what_does_not_fit_and_stays_as_it_was(
 ):
     world = world_of(scene)
     world.reset(world.sample(0))
-    before = world.state()
+    before = world.state().flat()
     with pytest.raises(StateError):
         world.reset(replace(state, vector=np.zeros(3)))
-    assert world.state() == before
+    assert np.array_equal(world.state().flat(), before)
 
 
 @pytest.mark.parametrize("pack", ["compiled", "compiled_libero"])

@@ -34,15 +34,6 @@ class InitialState:
             values.flags.writeable = False
             object.__setattr__(self, name, values)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, InitialState) or (self.drive is None) != (other.drive is None):
-            return False
-        pairs = [(self.vector, other.vector), (self.fixtures, other.fixtures)]
-        if self.drive is not None:
-            fields = Drive.__dataclass_fields__
-            pairs += [(getattr(self.drive, name), getattr(other.drive, name)) for name in fields]
-        return all(np.array_equal(one, another) for one, another in pairs)
-
     def flat(self) -> np.ndarray:
         """Return the state as one vector, without the controller: LIBERO's state followed by 7 values per fixture."""
         return np.concatenate([self.vector, self.fixtures.ravel()])

@@ -18,8 +18,8 @@ from assay.perturb import Perturbation, apply_perturbations
 from assay.perturb.senses.robot import ActionDelay
 from assay.perturb.world.position import Displace
 from assay.perturb.world.targets import Attribute, VariedTarget
-from assay.policies.calibration.execution import memorise
 from assay.policies.calibration.instruction import KeywordPolicy, SemanticPolicy
+from assay.policies.control import memorise
 from assay.policies.registry import load_policy
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim import CompiledScene, Simulation, compile_scene, load_pack
