@@ -170,7 +170,8 @@ class StageWatch:
         owner = first if isinstance(first, EntityIndex) else entities.get(first.parent or "")
         if owner is None:
             return None
-        body, geoms, stages = owner.body, sorted(owner.geoms), FIXED
+        stages: tuple[str, ...] = FIXED
+        body, geoms = owner.body, sorted(owner.geoms)
         is_mechanism = atom.predicate in MECHANISMS and bool(first.inner_joints)
         if is_mechanism:
             bodies = model.jnt_bodyid[list(first.inner_joints)]
@@ -281,9 +282,9 @@ class EffectWatch:
         """Return the side effects so far; ``path`` holds the end effector's positions in metres, (steps + 1, 3)."""
         moved, tilted = {}, {}
         for name, other in self._others.items():
-            moved[name] = np.linalg.norm(data.xpos[other.body] - other.start)
+            moved[name] = float(np.linalg.norm(data.xpos[other.body] - other.start))
             cosine = data.xmat[other.body].reshape(3, 3) @ other.up @ other.upright
-            tilted[name] = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
+            tilted[name] = float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
         path = np.asarray(path, np.float64)
         length = np.linalg.norm(np.diff(path, axis=0), axis=1).sum()
         third = np.diff(path, n=3, axis=0) * CONTROL_HZ**3
