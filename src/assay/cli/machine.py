@@ -25,11 +25,11 @@ GOOD, BAD = Text("works", "green"), Text("does not work", "red")
 
 def doctor() -> None:
     """Check rendering backends and asset packs. Exit status 1 if no backend can render."""
-    from assay.sim import gl, mujoco_version
+    from assay.sim import MUJOCO_VERSION, gl
     from assay.sim.packs.locate import locate_states
     from assay.sim.packs.registry import PACKS, load_pack
 
-    say(f"assay {__version__}, Python {platform.python_version()}, MuJoCo {mujoco_version()}")
+    say(f"assay {__version__}, Python {platform.python_version()}, MuJoCo {MUJOCO_VERSION}")
     probes = [gl.probe(backend) for backend in gl.BACKENDS]
     rows = [(probe.backend, GOOD if probe.works else BAD, probe.detail) for probe in probes]
     print_rows(("backend", "state", "detail"), rows, title="Rendering", title_justify="left")

@@ -5,7 +5,6 @@ Fields are set after a question mark: ``clumsy?miss=0.3``, ``replay?seeds=0,1``.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -126,12 +125,6 @@ def _suggest_python(name: str) -> str:
         inside = file.resolve().is_relative_to(Path.cwd())
         path = file.resolve().relative_to(Path.cwd()) if inside else Path(file.name)
         module = ".".join(path.with_suffix("").parts)
-        if not attribute and file.is_file():
-            classes = [node for node in ast.parse(file.read_bytes()).body if isinstance(node, ast.ClassDef)]
-            has_act = (
-                node for node in classes if any(getattr(part, "name", "") == "act" for part in node.body)
-            )
-            attribute = next((node.name for node in has_act), "")
         where = "" if inside else f" with {file.resolve().parent} on PYTHONPATH"
         return f"'{PYTHON}{module}:{attribute or 'Class'}'{where}"
     is_module = attribute.isidentifier() and all(part.isidentifier() for part in module.split("."))

@@ -34,7 +34,7 @@ from assay.experiments.reference_times import ReferenceTimes, apply_time_limit
 from assay.runs.driver import Ending, Watch, drive
 from assay.runs.executor import Executor
 from assay.runs.store import Store
-from assay.sim.bare_mujoco import mujoco_version
+from assay.sim.bare_mujoco import MUJOCO_VERSION
 from assay.support.files import CACHE_VARIABLE, KeyValues, cache_folder, digest_of
 from assay.support.plugins import import_object, plugins_of, registered_addresses
 
@@ -192,7 +192,7 @@ def engine_digest(world: str, pack: str) -> str:
     place = WORLDS[world]
     foreign = " ".join(plugin.digest for plugin in plugins_of([place]))
     own = sources_digest(Path(assay.__file__).parent)
-    parts = (mujoco_version(), pack, place.digest(pack), own, foreign)
+    parts = (MUJOCO_VERSION, pack, place.digest(pack), own, foreign)
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:12]
 
 

@@ -14,7 +14,7 @@ from assay import __version__
 from assay.episodes import LIBERO, WORLDS
 from assay.errors import RunError
 from assay.runs.store import Store
-from assay.sim.bare_mujoco import mujoco_version
+from assay.sim.bare_mujoco import MUJOCO_VERSION
 from assay.support.extras import DISTRIBUTION
 from assay.support.plugins import Plugin
 
@@ -56,7 +56,7 @@ def provenance(
         "world": WORLDS[world].traits.as_json(),
         "plugins": [plugin.as_json() for plugin in plugins],
         "assay": __version__,
-        "mujoco": mujoco_version(),
+        "mujoco": MUJOCO_VERSION,
         "numpy": version("numpy"),
         "python": platform.python_version(),
         "host": platform.node(),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 
 import mujoco
 import numpy as np
@@ -17,7 +16,6 @@ from assay.sim.observation import Observation
 from assay.sim.robot_contacts import RobotContacts
 from assay.sim.simulation import ACTION_SIZE, SUBSTEPS, Simulation
 from assay.tasks import Task
-from assay.tasks.scene import Goal
 
 AFTERMATH_STEPS = 30
 """Maximum length of the simulation after success, in control steps: 1.5 s, of which the gripper needs 0.4 s to open."""
@@ -125,14 +123,9 @@ class Trace:
             edges = np.flatnonzero(np.diff(np.array(column, dtype=int))).reshape(-1, 2)
             truth[str(atom)] = tuple((int(first), int(last)) for first, last in edges)
 
-        def watch(data: mujoco.MjData, step: int) -> None:
-            true = [self._simulation.predicates.holds(atom, data) for atom in self._goal.atoms]
-            self._stages(data, self._contacts.now(data), true, len(path) - 1 + step)
-
         has_succeeded = self._simulation.runs and self._true and self._true[-1] and all(self._true[-1])
-        aftermath = None
-        if has_succeeded and not is_withdrawn:
-            aftermath = simulate_aftermath(self._simulation, self._goal, watch)
+        aftermath = self._simulate_aftermath() if has_succeeded and not is_withdrawn else None
+        watched = () if is_withdrawn else self._stages.watched.values()
         gripper = np.array(self._gripper, np.float32)
         return Record(
             Trajectory(path, gripper, np.zeros((0, ACTION_SIZE), np.float32)),
@@ -141,43 +134,39 @@ class Trace:
             truth,
             self.initial_positions,
             contacts,
-            stages={} if is_withdrawn else self._stages.stages,
+            stages={str(progress.atom): dict(progress.stages) for progress in watched},
             side_effects=self._effects.effects(self._simulation.data, path),
             aftermath=aftermath,
         )
 
+    def _simulate_aftermath(self) -> Aftermath | None:
+        """Open the gripper, hold the arm still, and simulate whether the goal, which holds now, persists.
 
-def simulate_aftermath(
-    simulation: Simulation,
-    goal: Goal,
-    watch: Callable[[mujoco.MjData, int], None] = lambda data, step: None,
-) -> Aftermath | None:
-    """Open the gripper, hold the arm still, and simulate whether a goal that holds now persists.
-
-    LIBERO ends an episode as soon as its goal holds, even while an object is still held or about to roll off. The
-    aftermath is simulated on a copy of the data and ends when the gripper is open and all objects are at rest, or after
-    `AFTERMATH_STEPS`. ``watch`` is called with the data and the number of the step, from 1. Returns None if the
-    simulation diverges.
-    """
-    model = simulation.model
-    data = copy.copy(simulation.data)
-    controller = Controller(model, data, simulation.compiled.home)
-    controller.resume(simulation.controller.drive())
-    controller.hold()
-    rest, step = False, 0
-    while step < AFTERMATH_STEPS and not rest:
-        for _ in range(SUBSTEPS):
-            mujoco.mj_step1(model, data)
-            controller.update()
-            controller.command(-1.0)
-            mujoco.mj_step2(model, data)
-        step += 1
-        if data.warning.number.any() or not np.isfinite(data.qpos).all():
-            return None
-        watch(data, step)
-        rest = (
-            step >= MIN_AFTERMATH_STEPS
-            and controller.grip >= 1.0
-            and bool((np.abs(data.qvel[ARM:]) < REST_SPEED).all())
-        )
-    return Aftermath(step, simulation.predicates.is_satisfied(goal, data), rest)
+        LIBERO ends an episode as soon as its goal holds, even while an object is still held or about to roll off. The
+        aftermath is simulated on a copy of the data and ends when the gripper is open and all objects are at rest, or
+        after `AFTERMATH_STEPS`. Returns None if the simulation diverges.
+        """
+        simulation = self._simulation
+        model, predicates = simulation.model, simulation.predicates
+        data = copy.copy(simulation.data)
+        controller = Controller(model, data, simulation.compiled.home)
+        controller.resume(simulation.controller.drive())
+        controller.hold()
+        rest, step = False, 0
+        while step < AFTERMATH_STEPS and not rest:
+            for _ in range(SUBSTEPS):
+                mujoco.mj_step1(model, data)
+                controller.update()
+                controller.command(-1.0)
+                mujoco.mj_step2(model, data)
+            step += 1
+            if data.warning.number.any() or not np.isfinite(data.qpos).all():
+                return None
+            true = [predicates.holds(atom, data) for atom in self._goal.atoms]
+            self._stages(data, self._contacts.now(data), true, len(self._positions) - 1 + step)
+            rest = (
+                step >= MIN_AFTERMATH_STEPS
+                and controller.grip >= 1.0
+                and bool((np.abs(data.qvel[ARM:]) < REST_SPEED).all())
+            )
+        return Aftermath(step, all(true), rest)

@@ -32,9 +32,10 @@ from assay.extensions.generate.layout import draw, draw_room
 from assay.extensions.generate.proposals import propose
 from assay.policies.oracle.policy import Oracle
 from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim.compile import Boxes, geom_boxes
 from assay.sim.packs.pack import AssetPack
 from assay.sim.portraits import alike
-from assay.sim.visibility import MAIN, Boxes, boxes_of, eye_of, measure_visibility, robot_boxes, seen_now
+from assay.sim.visibility import MAIN, eye_of, measure_visibility, robot_boxes, seen_now
 from assay.sim.world import SceneEnv
 from assay.support import processes
 from assay.support.files import replacing
@@ -144,7 +145,7 @@ def hidden_objects(world: Simulation) -> list[str]:
 def hidden_regions(world: Simulation) -> set[str]:
     """Return the workspace regions in which a low object would not be sufficiently visible to the main camera."""
     model, data = world.model, world.data
-    standing = [boxes_of(model, data, entity.geoms) for entity in world.compiled.entities.values()]
+    standing = [geom_boxes(model, data, entity.geoms) for entity in world.compiled.entities.values()]
     standing.append(robot_boxes(model, data))
     eye = eye_of(model, data, MAIN)
     hidden = set()

@@ -13,7 +13,8 @@ from assay.policies.oracle.policy import Oracle
 from assay.policies.simple import STILL
 from assay.sim import Observation
 from assay.sim.compile import EntityIndex
-from assay.tasks import Atom, Goal, Instruction, Task
+from assay.sim.world import SceneEnv
+from assay.tasks import Atom, Goal, Task
 
 
 class FlawedPolicy(Oracle):
@@ -23,15 +24,10 @@ class FlawedPolicy(Oracle):
     than an error.
     """
 
-    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Plan the episode."""
+    def attach(self, env: SceneEnv) -> None:
+        """Store the environment before a plan is made."""
         self._impossible = ""
-        super().reset(instruction, spec)
-
-    def replan(self) -> None:
-        """Plan again from the current state."""
-        self._impossible = ""
-        super().replan()
+        super().attach(env)
 
     def act(self, observation: Observation) -> np.ndarray:
         """Return the next action, shape (1, 7), or the waiting action if the goal is impossible."""

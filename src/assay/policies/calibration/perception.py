@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 
 import numpy as np
 
 from assay import tasks
-from assay.episodes import EpisodeSpec, horizon, rollout
+from assay.episodes import EpisodeSpec, horizon
 from assay.errors import PolicyError
 from assay.perturb.senses.robot import ActionDelay
 from assay.policies.calibration.flawed import FlawedPolicy, OpenLoopPolicy, names_in, replace_objects
-from assay.policies.control import control
+from assay.policies.control import control, memorise
 from assay.policies.oracle.plan import ImpossibleError
 from assay.policies.oracle.policy import Oracle
 from assay.sim import Simulation
@@ -193,12 +192,4 @@ class UnseeingPolicy(OpenLoopPolicy):
             not names_in(goal) <= trained.scene.names
         ):  # the goal refers to another room, or to unknown objects
             goal = trained.goal if instruction.text == trained.instruction.text else Goal(())
-        self._actions = iter(_memorise(memorised, goal))
-
-
-@lru_cache(maxsize=256)
-def _memorise(spec: EpisodeSpec, goal: Goal) -> np.ndarray:
-    """Return the oracle's actions (steps, 7) when pursuing a goal in a control, whether or not it succeeds."""
-    trained = control(spec)
-    trained.task = replace(trained.task, goal=goal)
-    return rollout(trained, Oracle(), spec).trajectory.actions
+        self._actions = iter(memorise(memorised, goal=goal).actions)

@@ -17,7 +17,7 @@ import numpy as np
 from assay.policies.oracle.motion import DOWN, HALF_TURN, cross, easier_flip, facing, rotation_between
 from assay.policies.oracle.scene_state import SceneState, contacts
 from assay.sim.bare_mujoco import mujoco
-from assay.sim.compile import EntityIndex
+from assay.sim.compile import EntityIndex, geom_boxes
 from assay.sim.controller import ARM
 from assay.support.jit import machine_code
 
@@ -90,20 +90,15 @@ class Obstacles:
     """Oriented bounding boxes of colliding geoms, for checking free space."""
 
     def __init__(self, scene: SceneState, geoms: Iterable[int]) -> None:
-        ids = np.fromiter(geoms, dtype=np.intp)
-        self.rotations = scene.data.geom_xmat[ids].reshape(-1, 3, 3)  # (n, 3, 3)
-        offsets = np.einsum("nij,nj->ni", self.rotations, scene.model.geom_aabb[ids, :3])
-        self.centres = scene.data.geom_xpos[ids] + offsets  # (n, 3)
-        self.halves = scene.model.geom_aabb[ids, 3:]  # (n, 3)
-        reach = np.einsum("nij,nj->ni", np.abs(self.rotations), self.halves) + CLEARANCE_M
-        self._low, self._high = self.centres - reach, self.centres + reach
+        self.boxes = geom_boxes(scene.model, scene.data, geoms)
+        wider = replace(self.boxes, half=self.boxes.half + CLEARANCE_M)
+        self._arrays = wider.centre, wider.axes, wider.half, *wider.bounds
 
     def count_contacts(
         self, position: np.ndarray, rotation: np.ndarray, part: np.ndarray = OPEN_GRIPPER
     ) -> int:
         """Return how many gripper points (p, 3), at a given pose, are in a box or closer to one than the clearance."""
-        points, halves = np.asarray(part @ rotation.T + position), self.halves + CLEARANCE_M
-        return int(_count_inside(points, self.centres, self.rotations, halves, self._low, self._high))
+        return int(_count_inside(np.asarray(part @ rotation.T + position), *self._arrays))
 
 
 @machine_code

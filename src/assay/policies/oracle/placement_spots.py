@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from assay.policies.oracle.grasps import Obstacles
 from assay.policies.oracle.motion import (
     LEVEL_DIRECTIONS,
     rotation_about_z,
@@ -16,7 +15,7 @@ from assay.policies.oracle.motion import (
 )
 from assay.policies.oracle.placing import PlacementSpot
 from assay.policies.oracle.scene_state import Box, SceneState
-from assay.sim.compile import EntityIndex, RegionIndex
+from assay.sim.compile import EntityIndex, RegionIndex, geom_boxes
 from assay.sim.predicates import up_axis
 from assay.tasks import Predicate
 
@@ -86,10 +85,8 @@ class PlacementArea:
         self._shared = inside and any(np.all((low < origin) & (origin < high)) for origin in others)
         middle, half = self._middle @ self._axes, np.abs(self._axes.T @ self._site) @ self._half
         self._box = Box(middle - half, middle + half)
-        obstacles = Obstacles(scene, scene.solid_geoms_except(entity))
-        reach = np.einsum("nij,nj->ni", np.abs(self._axes.T @ obstacles.rotations), obstacles.halves)
-        centres = obstacles.centres @ self._axes
-        self._low, self._high = centres - reach, centres + reach
+        obstacles = geom_boxes(scene.model, scene.data, scene.solid_geoms - entity.geoms)
+        self._low, self._high = obstacles.transform(np.zeros(3), self._axes.T).bounds
         self._outward = self._find_exit() if inside else None
         self.outward = None if self._outward is None else self._axes @ self._outward
         """Horizontal direction (3,) out of a covered region; None if the region is open above."""
@@ -117,12 +114,7 @@ class PlacementArea:
             angles += [float(angle) for angle in np.radians(np.arange(-90, 91, 30))]
         return [rotation_about_z(angle) @ self._righting for angle in angles]
 
-    def places(self, rotations: Sequence[np.ndarray]) -> list[PlacementSpot]:
-        """Return the best spots for the object over several rotations (3, 3), best first."""
-        candidates = [spot for rotation in rotations for spot in self._spots_after(rotation)]
-        return sorted(candidates, key=lambda spot: spot.cost)
-
-    def _spots_after(self, rotation: np.ndarray) -> Iterator[PlacementSpot]:
+    def spots_after(self, rotation: np.ndarray) -> Iterator[PlacementSpot]:
         """Yield the best spots for the object after a rotation (3, 3)."""
         box, outward = self._box, self._outward
         relative = self._scene.rotated_box(self._entity, self._axes.T @ rotation)
@@ -244,21 +236,19 @@ def find_spots(
         height = point[2] + scene.pose(entity)[0][2] - scene.box(entity).low[2]
         return [PlacementSpot(np.append(point[:2], height))]
     area = PlacementArea(scene, entity, target, inside=inside, more=more)
-    if rotations is not None:
-        return area.places(rotations)
-    turns = area.turns() if inside else [np.eye(3)]
-    candidates = area.places(turns)
-    if not inside or (area.fits and area.outward is None):
-        return candidates
+    leans = inside and rotations is None
+    if rotations is None:
+        rotations = area.turns() if inside else [np.eye(3)]
+    candidates = [spot for rotation in rotations for spot in area.spots_after(rotation)]
     ways = LEVEL_DIRECTIONS if area.outward is None else (area.outward,)
-    for angle in LEAN_ANGLES:
-        leaning = [
-            shortest_rotation(UP, UP * np.cos(angle) + way * np.sin(angle)) @ turn
-            for way in ways
-            for turn in turns
-        ]
-        places = area.places(leaning)
-        candidates += [replace(spot, cost=spot.cost + LEANING_COST * angle) for spot in places]
+    for angle in LEAN_ANGLES if leans else ():
         if area.fits and area.outward is None:
             break
+        for way in ways:
+            leaning = shortest_rotation(UP, UP * np.cos(angle) + way * np.sin(angle))
+            candidates += [
+                replace(spot, cost=spot.cost + LEANING_COST * angle)
+                for rotation in rotations
+                for spot in area.spots_after(leaning @ rotation)
+            ]
     return sorted(candidates, key=lambda spot: spot.cost)

@@ -119,7 +119,7 @@ def _find_open_position(scene: SceneState, entity: EntityIndex, grasp: Grasp) ->
     """Return a nearby position (2,) for a low object with free space for the gripper; None if it need not move."""
     if _side_offset(scene, entity, grasp).any():
         return None
-    obstacles = Obstacles(scene, scene.solid_geoms_except(entity))
+    obstacles = Obstacles(scene, scene.solid_geoms - entity.geoms)
 
     def count_contacts(offset: np.ndarray) -> int:
         return obstacles.count_contacts(grasp.position + offset, grasp.rotation)
@@ -164,7 +164,7 @@ def _choose_grasp_and_spot(
 
     Best-first search: obstacles and reachability, which are expensive, are computed only for pairs that may be best.
     """
-    obstacles = Obstacles(scene, scene.solid_geoms_except(entity))
+    obstacles = Obstacles(scene, scene.solid_geoms - entity.geoms)
     reach = Reach(scene, entity)
     origin, _ = scene.pose(entity)
     grasps = islice(ranked_grasps(scene, entity), MAX_CANDIDATES)
@@ -253,7 +253,7 @@ def _side_offset(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.nda
 
     Return zero if there is no overhang above the grasp, or no free offset.
     """
-    obstacles = Obstacles(scene, scene.solid_geoms_except(entity))
+    obstacles = Obstacles(scene, scene.solid_geoms - entity.geoms)
     over, rotation = _position_above(scene, entity, grasp), grasp.rotation
     blocked, wrist_blocked = (
         obstacles.count_contacts(over, rotation, part) for part in (OPEN_GRIPPER, GRIPPER_AND_WRIST)
@@ -276,7 +276,7 @@ def _position_above(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.
 def _offset_from_under_overhang(scene: SceneState, entity: EntityIndex) -> np.ndarray:
     """Return the shortest horizontal offset (3,) out from under an overhang, or zero."""
     mine = scene.box(entity)
-    boxes = (scene.box(geom) for geom in scene.solid_geoms_except(entity))
+    boxes = (scene.box(geom) for geom in scene.solid_geoms - entity.geoms)
     over = [
         box
         for box in boxes
@@ -298,7 +298,7 @@ def _offset_from_under_overhang(scene: SceneState, entity: EntityIndex) -> np.nd
 
 def slide(scene: SceneState, entity: EntityIndex, target: np.ndarray, near: float = 0.012) -> Motion:
     """Slide a flat object across the table with the fingers until its origin is near ``target`` (2,)."""
-    obstacles = Obstacles(scene, scene.solid_geoms_except(entity))
+    obstacles = Obstacles(scene, scene.solid_geoms - entity.geoms)
     above = scene.box(entity).centre + (0.0, 0.0, 0.02)
     rotations = [easier_flip(scene, facing(DOWN, axis)) for axis in (np.eye(3)[1], np.eye(3)[0])]
     rotation = min(rotations, key=lambda candidate: obstacles.count_contacts(above, candidate))

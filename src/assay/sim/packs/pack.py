@@ -30,8 +30,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -49,16 +51,16 @@ SHAPES = ("cube", "sphere", "cylinder", "pyramid")
 """Abstract shapes, which are categories without a real counterpart that every pack provides."""
 
 
+@dataclass(eq=False)
 class AssetPack:
     """The MJCF documents in a folder. Arenas or a robot missing from a plugin's folder are taken from the
     primitives.
     """
 
-    exact = False
+    exact: ClassVar[bool] = False
     """Whether stepping repeats LIBERO's solver calls, so that rollouts are equal to LIBERO's."""
-
-    def __init__(self, name: str = "primitives", folder: Path = PRIMITIVES) -> None:
-        self.name, self.folder = name, folder
+    name: str = "primitives"
+    folder: Path = PRIMITIVES
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
@@ -140,7 +142,7 @@ class AssetPack:
 
 
 def read_mjcf(path: Path) -> Element:
-    """Parse an MJCF file and make the paths of its assets absolute. Raises AssetError."""
+    """Parse an MJCF file, make the paths of its assets absolute, and resolve its default classes. Raises AssetError."""
     try:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:
@@ -149,6 +151,16 @@ def read_mjcf(path: Path) -> Element:
         raise AssetError(f"{path} cannot be read: {error.strerror}") from None
     for node in root.iterfind("./asset/*[@file]"):
         node.set("file", str(path.parent / str(node.get("file"))))
+    classes: dict[str, dict[str, Element]] = {}
+    for defaults in root.findall("default"):
+        classes |= {
+            str(default.get("class")): {child.tag: child for child in default} for default in defaults
+        }
+        root.remove(defaults)
+    for element in root.iter():
+        template = classes.get(element.attrib.pop("class", ""), {}).get(element.tag)
+        if template is not None:
+            element.attrib.update(template.attrib | element.attrib)
     return root
 
 
