@@ -13,22 +13,17 @@ from assay.errors import PerturbationError, did_you_mean
 
 
 def within(low: float, high: float, default: Any = MISSING) -> Any:
-    """Return a field for numbers from ``low`` to ``high`` (integers if ``low`` is an integer), or None if that is the
-    default.
+    """Return a field for a number from ``low`` to ``high``, for a tuple of such numbers, or for None if that is the
+    default. The numbers must be integers if ``low`` is an integer.
     """
-    return field(default=default, metadata=between(low, high))
-
-
-def between(low: float, high: float) -> dict[str, tuple[float, float]]:
-    """Return the metadata of a field for tuples of numbers from ``low`` to ``high``."""
-    return {"valid": (low, high)}
+    return field(default=default, metadata={"valid": (low, high)})
 
 
 def check(value: Any) -> None:
     """Raise PerturbationError if a field has an invalid value, or if all neutral fields have their neutral values.
 
-    Number fields are created by `within` or with `between`; choice fields have an Enum as their type, and their values
-    are converted to its members.
+    Fields for numbers are created with `within`. Fields for choices have an Enum as their type, and their values are
+    converted to its members.
     """
     choices, lengths = _types(value.__class__)
     for attribute in fields(value):

@@ -183,11 +183,6 @@ def kinds() -> Mapping[str, type[Perturbation]]:
     return MappingProxyType(_KINDS)
 
 
-def known_kind(kind: str) -> type[Perturbation] | None:
-    """Return the class registered for a kind; None if none exists."""
-    return _KINDS.get(kind) or kinds().get(kind)
-
-
 def to_json(value: Perturbation) -> dict[str, Any]:
     """Return a perturbation as a JSON object (kind and fields), the same for equal values (0, 0.0 and -0.0)."""
     adapter = _adapter(type(value))
@@ -201,7 +196,7 @@ def to_json(value: Perturbation) -> dict[str, Any]:
 def from_json(value: Mapping[str, Any]) -> Perturbation:
     """Create a perturbation from a JSON object. Raises PerturbationError, listing the valid values."""
     kind = str(value.get("kind"))
-    cls = known_kind(kind)
+    cls = _KINDS.get(kind) or kinds().get(kind)  # plugins are imported only for an unknown kind
     if cls is None:
         raise PerturbationError(f"there is no perturbation '{kind}': {did_you_mean(kind, _KINDS)}")
     content = {name: field_value for name, field_value in value.items() if name != "kind"}
@@ -241,9 +236,8 @@ def apply_perturbations(
     return task
 
 
-@cache
-def _adapter(kind: type[Perturbation]) -> TypeAdapter[Perturbation]:
-    return TypeAdapter(kind)
+_adapter = cache(TypeAdapter)
+"""Converter between the perturbations of a class and JSON."""
 
 
 def _drop_sign_of_zero(value: Any) -> Any:

@@ -21,8 +21,8 @@ from assay.perturb.world.staging import MoveCamera, Orbit, Relight, Room
 from assay.runs.certificates import (
     Certificate,
     CertificateCache,
-    CertifiedPlan,
     ClaimVerdict,
+    admit,
     claim,
     count_reasons,
     summarise,
@@ -111,9 +111,9 @@ def test_impossible_words_and_looks_are_refused_beyond_the_claim(
     solved = Certificate(ClaimVerdict.SOLVED, 100)
     cache.add(claim(spec), solved)
     cache.add(claim(spec.control()), solved)
-    service = CertifiedPlan(cache)
-    assert not list(service.admit([spec])) and words in str(realised(spec))
-    (reason,) = count_reasons(service.refused)
+    admitted, refused = admit([spec], cache)
+    assert not admitted and words in str(realised(spec))
+    (reason,) = count_reasons(refused)
     assert reason.startswith("cannot be placed: ") and words in reason
     *_, whole = summarise([spec], cache)
     assert (whole.certified, whole.scenes) == (0, 1)
