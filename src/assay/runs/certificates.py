@@ -124,13 +124,6 @@ class Certificate:
     why: str = ""
     """Explanation of a negative verdict."""
 
-    @property
-    def problem(self) -> str:
-        """Negative verdict with its explanation; empty if episodes with this certificate may be run."""
-        if self.verdict in (ClaimVerdict.SOLVED, ClaimVerdict.NOTHING):
-            return ""
-        return f"{self.verdict}: {self.why}" if self.why else str(self.verdict)
-
 
 def judge(spec: EpisodeSpec, episode: Episode) -> Certificate:
     """Return the certificate for a claim, based on the demonstrator's episode."""
@@ -153,8 +146,8 @@ def refusal(spec: EpisodeSpec, certificate: Certificate | None) -> str:
     """Return why an episode may not be run; empty if it may."""
     if certificate is None:
         return UNKNOWN
-    if certificate.problem:
-        return certificate.problem
+    if certificate.verdict not in (ClaimVerdict.SOLVED, ClaimVerdict.NOTHING):
+        return ": ".join(filter(None, (certificate.verdict, certificate.why)))
     if why := wording_conflict(spec.task, spec.pack, spec.perturbations):
         return f"{ClaimVerdict.UNPLACED}: {why}"
     if certificate.steps > horizon(spec):

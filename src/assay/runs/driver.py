@@ -73,7 +73,7 @@ def drive_stepwise(
     scheduler.workers = executor.workers
     deaths: Counter[int | None] = Counter()
     done, errors, offline, reason = 0, 0, 0, ""
-    events = executor.execute(scheduler, lambda: bool(reason) or stopping()) if len(scheduler) else ()
+    events = executor.execute(scheduler, lambda: bool(reason) or stopping()) if scheduler.left else ()
     for event in events:
         if isinstance(event, Died):
             deaths[event.number] += 1
@@ -97,5 +97,5 @@ def drive_stepwise(
                 reason = episode.error
         else:
             watch(None, None)
-        yield Ending(done, len(scheduler), reason, errors)
-    yield Ending(done, len(scheduler), reason, errors)
+        yield Ending(done, scheduler.left, reason, errors)
+    yield Ending(done, scheduler.left, reason, errors)

@@ -85,17 +85,15 @@ def default_path(experiment: str, policy: str, shard: str | None = None) -> Path
 
 
 def choose_workers(
-    options: RunOptions, policies: Iterable[str | Policy | Player], workers: int
+    options: RunOptions, policies: Iterable[str | Policy | Player], workers: int | None = None
 ) -> RunOptions:
     """Return options with the number of workers set: ``workers`` by default, 0 for policy objects. Raises RunError."""
-    has_objects = not all(isinstance(policy, str) for policy in policies)
-    if has_objects and options.workers:
+    has_objects = not all(isinstance(policy, str | Player) for policy in policies)
+    if has_objects and ((options.workers or 0) > 1 or options.ray is not None):
         raise RunError(
             "a policy object can only run in this process: set workers to 0, or pass the policy's address"
         )
-    if options.workers is None:
-        return replace(options, workers=0 if has_objects else workers)
-    return options
+    return options if options.workers is not None else replace(options, workers=0 if has_objects else workers)
 
 
 def execute(
@@ -111,15 +109,11 @@ def execute(
     ``policy`` is an address, an object that acts in this process, or a player that executes complete episodes;
     ``label`` is its name in reports. Raises AssayError, and DeclinedError if the observer does not approve.
     """
-    options, observer = options or RunOptions(), observer or Observer()
-    if not isinstance(policy, str | Player) and ((options.workers or 0) > 1 or options.ray is not None):
-        raise RunError(
-            "a policy object can only run in this process: set workers to 0, or pass the policy's address"
-        )
+    options, observer = choose_workers(options or RunOptions(), [policy]), observer or Observer()
     measured: dict[str, dict[str, object]] = {}
     if options.latency == MEASURED:
         # Measured once and stored: if the clock affected every episode, equal specs would give different episodes.
-        measured = {LATENCY: _measured_latency(experiment, policy, path, options)}
+        measured = {LATENCY: _find_latency(experiment, policy, path, options)}
         steps = int(str(measured[LATENCY]["steps"]))
         options = replace(options, latency=steps, while_waiting=options.while_waiting if steps else None)
     plan = RunPlan.make(experiment, options).for_policy(policy, path, label)
@@ -147,7 +141,7 @@ def execute(
         )
 
 
-def _measured_latency(
+def _find_latency(
     experiment: str | Experiment, policy: str | Policy | Player, path: Path, options: RunOptions
 ) -> dict[str, object]:
     """Return the latency measured when the run in a file began, or measure it. Raises AssayError if it cannot be."""

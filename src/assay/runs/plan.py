@@ -163,7 +163,7 @@ class RunPlan:
         `assay.policies.identity`.
         """
         world = self.experiment.played_in
-        provenance = {
+        provenance: dict[str, object] = {
             "experiment": self.experiment.name,
             "policy": policy,
             "policy_metadata": metadata or {},

@@ -188,7 +188,8 @@ class Store(AbstractContextManager["Store"]):
 
     def describe(self, **values: object) -> None:
         """Set values of the meta table."""
-        with self._transaction():
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
                 "INSERT OR REPLACE INTO main.meta VALUES (?, ?)",
                 [(name, json.dumps(to_storable(value))) for name, value in values.items()],
@@ -197,7 +198,8 @@ class Store(AbstractContextManager["Store"]):
     def clear(self) -> None:
         """Delete the provenance and plan of a run without episodes."""
         assert not self.done, "episodes are never deleted"
-        with self._transaction():
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
             for table in ("meta", UNCOUNTED, "stopped", "specs", "trajectories", *DETAILS):
                 self._db.execute(f"DELETE FROM main.{table}")
 
@@ -219,7 +221,8 @@ class Store(AbstractContextManager["Store"]):
 
     def add_plan(self, rows: Iterable[tuple[object, ...]]) -> None:
         """Add rows, id (None for the next one) and the columns ``SPEC``, to the plan unless their key is in it."""
-        with self._transaction():
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
                 f"INSERT OR IGNORE INTO main.specs (id, {SPEC}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
             )
@@ -291,7 +294,8 @@ class Store(AbstractContextManager["Store"]):
         row["truth"] = json.dumps(episode.truth)
         path = episode.trajectory
         packed = map(pack, (path.end_effector, path.gripper, path.actions))
-        with self._transaction():
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
             self._db.execute(
                 f"INSERT OR REPLACE INTO main.episodes (id, {EPISODE}) VALUES (?{', ?' * len(row)})",
                 (number, *row.values()),
@@ -324,7 +328,8 @@ class Store(AbstractContextManager["Store"]):
         """
         planned = self._db.execute("SELECT id, key FROM specs WHERE condition = ?", (condition,)).fetchall()
         counting = set(counted)
-        with self._transaction():
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
             self._db.execute(
                 "INSERT OR REPLACE INTO main.stopped VALUES (?, ?, ?)",
                 (condition, "~", json.dumps(rule)),  # sorts after every key
@@ -421,7 +426,8 @@ class Store(AbstractContextManager["Store"]):
 
     def add_all(self, other: Store) -> None:
         """Add another run's plan and episodes; an episode already recorded here without an error is kept."""
-        with attach(self._db, other.path), self._transaction():
+        with attach(self._db, other.path), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
             self._db.execute(
                 f"INSERT OR IGNORE INTO main.specs ({SPEC}) SELECT {SPEC} FROM other.specs ORDER BY id"
             )
@@ -457,16 +463,6 @@ class Store(AbstractContextManager["Store"]):
             else:
                 if path is not None:
                     yield number, path
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
 
 
 def lock_file(path: Path) -> Path:

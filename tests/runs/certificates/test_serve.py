@@ -14,6 +14,7 @@ from assay.runs.certificates import (
     claim,
     count_reasons,
     recall,
+    refusal,
     remember,
     summarise,
 )
@@ -44,7 +45,8 @@ def test_episode_without_a_control_is_refused_so_that_pairs_stay_matched(cache: 
     certified(cache, FAILED, SOLVED)
     admitted, refused = admit([CONTROL, MOVED], cache)
     assert admitted == []
-    assert list(count_reasons(refused)) == [FAILED.problem, f"its control: {FAILED.problem}"]
+    reason = refusal(CONTROL, FAILED)
+    assert list(count_reasons(refused)) == [reason, f"its control: {reason}"]
 
 
 def test_time_limit_is_a_multiple_of_the_demonstrators_time_in_the_same_scene(cache: CertificateCache):

@@ -86,7 +86,7 @@ class Confound(Perturbation):
     effects = frozenset({Effect.PHYSICS})
     change = Change.CLUTTER
 
-    colour: Colour | None = within(0.0, 1.0, None)
+    colour: Colour | None = within(0.0, 1.0, default=None)
     """Colour of the double (red, green, blue); the original's colour if None."""
     thing: str = ""
     """Name of the object to double; the target if empty."""

@@ -47,7 +47,7 @@ class Recolour(Perturbation):
     effects = frozenset({Effect.LOOKS})
     change = Change.APPEARANCE
 
-    colour: Colour | None = within(0.0, 1.0, None)
+    colour: Colour | None = within(0.0, 1.0, default=None)
     """New colour (red, green, blue); drawn if None."""
     pattern: Pattern | None = None
     thing: str = ""

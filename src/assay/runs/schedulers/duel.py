@@ -337,9 +337,11 @@ class DuelScheduler(Scheduler):
         entries = [entry for entry in waiting if entry.key in places]
         super().__init__(store, sorted(entries, key=lambda entry: places[entry.key]), in_order=True)
 
-    def see(self, spec: EpisodeSpec, episode: Episode) -> None:
-        """Pass a recorded episode to the judge."""
+    def record(self, number: int, episode: Episode) -> EpisodeSpec:
+        """Store an executed episode and pass it to the judge."""
+        spec = super().record(number, episode)
         self._judge.see(self._side, spec.key, episode)
+        return spec
 
     def take(self, latest: str | None = None) -> Batch:
         """See `Scheduler`."""

@@ -57,21 +57,19 @@ Item = tuple[int, int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Certify:
-    """Request to certify episodes and their controls, answered with the set of solvable items."""
+class Request:
+    """Request of a search to certify episodes and their controls, or to execute episodes.
+
+    The answer to the former is the set of solvable items; the answer to the latter is the success of each item, or
+    None for an error.
+    """
 
     items: tuple[Item, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Play:
-    """Request to execute episodes, answered with the success of each item, or None for an error."""
-
-    items: tuple[Item, ...]
+    certify: bool = False
 
 
 Answer = frozenset[Item] | dict[Item, bool | None]
-Procedure = Generator[Certify | Play, Answer, None]
+Procedure = Generator[Request, Answer, None]
 
 
 @dataclass(slots=True)
@@ -111,7 +109,7 @@ class ThresholdSearch:
             if self.episodes + 1 + len(rungs) > self.budget:
                 self.ended = "budget"
                 return
-            solvable = yield Certify(tuple((seed, rung) for rung in rungs))
+            solvable = yield Request(tuple((seed, rung) for rung in rungs), certify=True)
             for rung in rungs:
                 (solved if (seed, rung) in solvable else refused)[rung] += 1
                 if refused[rung] >= MAX_REFUSED and refused[rung] > 2 * solved[rung]:
@@ -124,7 +122,7 @@ class ThresholdSearch:
                     return
                 continue
             self.episodes += 1
-            control = yield Play(((seed, None),))
+            control = yield Request(((seed, None),))
             assert isinstance(control, dict)
             if control[seed, None] is None:
                 continue
@@ -136,7 +134,7 @@ class ThresholdSearch:
                 continue
             self.succeeded += 1
             self.episodes += len(rungs)
-            outcomes = yield Play(tuple((seed, rung) for rung in rungs))
+            outcomes = yield Request(tuple((seed, rung) for rung in rungs))
             assert isinstance(outcomes, dict)
             successes = {rung: outcomes[seed, rung] for rung in rungs}
             self.evidence.see({rung: won for rung, won in successes.items() if won is not None})
@@ -152,7 +150,7 @@ class Search:
     ladder: tuple[Rung, ...]
     threshold: ThresholdSearch
     procedure: Procedure
-    request: Certify | Play | None = None
+    request: Request | None = None
     specs: dict[Item, EpisodeSpec] = field(default_factory=dict)
     """Requested episodes."""
 
@@ -203,14 +201,16 @@ class SearchScheduler(Scheduler):
 
     def take(self, latest: str | None = None) -> Batch:
         """See `Scheduler`."""
-        if not len(self):
+        if not self.left:
             self.add(self._next_entries())
         return super().take(latest)
 
-    def see(self, spec: EpisodeSpec, episode: Episode) -> None:
-        """Update with a recorded episode."""
+    def record(self, number: int, episode: Episode) -> EpisodeSpec:
+        """Store an executed episode, which a search has requested."""
+        spec = super().record(number, episode)
         self._outcomes[spec.key] = episode.outcome
         self._requested.discard(spec.key)
+        return spec
 
     def stopping(self) -> bool:
         """Return whether to stop because certification was interrupted or the observer requests it."""
@@ -226,7 +226,7 @@ class SearchScheduler(Scheduler):
             undecided = [
                 spec
                 for search in self._searches
-                if isinstance(search.request, Certify)
+                if search.request is not None and search.request.certify
                 for spec in search.specs.values()
                 if not self._is_decided(spec)
             ]
@@ -238,7 +238,7 @@ class SearchScheduler(Scheduler):
         wanted = {
             spec.key: self._served.get(spec.key, spec)
             for search in self._searches
-            if isinstance(search.request, Play)
+            if search.request is not None
             for spec in search.specs.values()
             if spec.key not in self._outcomes
         }
@@ -253,7 +253,13 @@ class SearchScheduler(Scheduler):
             search.advance(None, self._plan)
         while search.request is not None:
             answer: Answer
-            if isinstance(search.request, Play):
+            if search.request.certify:
+                if not all(map(self._is_decided, search.specs.values())):
+                    return
+                answer = frozenset(
+                    item for item, spec in search.specs.items() if spec.key not in self.refused
+                )
+            else:
                 if any(spec.key not in self._outcomes for spec in search.specs.values()):
                     return
                 outcomes = {item: self._outcomes[spec.key] for item, spec in search.specs.items()}
@@ -261,12 +267,6 @@ class SearchScheduler(Scheduler):
                     item: None if outcome is Outcome.ERROR else outcome is Outcome.SUCCESS
                     for item, outcome in outcomes.items()
                 }
-            else:
-                if not all(map(self._is_decided, search.specs.values())):
-                    return
-                answer = frozenset(
-                    item for item, spec in search.specs.items() if spec.key not in self.refused
-                )
             search.advance(answer, self._plan)
 
     def _is_decided(self, spec: EpisodeSpec) -> bool:
