@@ -24,7 +24,7 @@ from assay.measures.views.wording import between
 from assay.report.page import PAGE, build
 from assay.report.rendering import render
 from assay.report.run_report import RunReport
-from assay.runs.certificates import CertificateCache, cache_file
+from assay.runs.certificates import CertificateCache
 from assay.runs.execute import Observer, make_certificates
 from assay.runs.options import RunOptions
 from assay.runs.worker import WorkerConfig
@@ -146,7 +146,7 @@ def run_demo(
     demonstrator = WORLDS[LIBERO].traits.demonstrator
     assert demonstrator is not None
     config, options = WorkerConfig(demonstrator), RunOptions(workers=workers)
-    with CertificateCache(cache_file()) as cache:  # in advance, so that no policy waits for certificates
+    with CertificateCache() as cache:  # in advance, so that no policy waits for certificates
         for part in parts:
             if part.design().certified:
                 make_certificates(part.plan(pack), cache, config, options, Observer())

@@ -161,7 +161,7 @@ def certify(
     environment variable ASSAY_CACHE.
     """
     from assay.experiments import load_experiment
-    from assay.runs.certificates import CertificateCache, cache_file, summarise
+    from assay.runs.certificates import CertificateCache, summarise
     from assay.runs.display import RunDisplay, print_counts
     from assay.runs.execute import make_certificates
     from assay.runs.plan import RunPlan
@@ -181,7 +181,7 @@ def certify(
     world.digest(plan.pack)  # raises if assets are missing
     if target not in (None, "-"):
         check_writable(Path(target))
-    with CertificateCache(cache_file(), plan.states_digest) as cache:
+    with CertificateCache(states=plan.states_digest) as cache:
         with RunDisplay() as display:
             ending = make_certificates(plan.specs, cache, plan.demonstrator, options, display, tries)
         if ending.left:
@@ -210,7 +210,7 @@ def certify(
             "their layouts are stable"
         )
     print_counts(dict(whole.refused.most_common()), most=20)
-    say(f"{ending.done} certificates made, the others were cached: {cache_file()}")
+    say(f"{ending.done} certificates made, the others were cached: {cache.file}")
 
 
 @run_options("tasks", "seeds", "conditions", "workers", "assets", "states", "steps", "certified", "timeout")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.episodes import CONTROL, Outcome, Policy
 from assay.errors import AssayError, RunError
-from assay.runs.certificates import CertificateCache, cache_file, claims
+from assay.runs.certificates import CertificateCache, claims
 from assay.runs.plan import RunPlan
 from assay.runs.store import SUFFIX, Store
 from assay.runs.worker import EpisodeRunner
@@ -64,7 +64,7 @@ def certificates(plan: RunPlan) -> Certificates:
     """Return the certificates that a plan needs."""
     if not plan.requires_certificates:
         return Certificates(0, 0)
-    with CertificateCache(cache_file(), plan.states_digest) as cache:
+    with CertificateCache(states=plan.states_digest) as cache:
         missing = [cache.get(claim) is None for claim in claims(plan.specs)]
     return Certificates(len(missing) - sum(missing), sum(missing))
 

@@ -6,6 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -83,20 +84,15 @@ class InProcess:
 
     def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See `Executor`."""
-        runner = EpisodeRunner(self._config, self._policy)
         latest: str | None = None
-        try:
+        with closing(EpisodeRunner(self._config, self._policy)) as runner:
             while not stopping() and (batch := source.take(latest)):
-                numbers = [number for number, _ in batch]
-                for number, spec in batch:
+                for place, (number, spec) in enumerate(batch):
                     if stopping():
-                        source.give_back(numbers)
+                        source.give_back(number for number, _ in batch[place:])
                         return
                     latest = spec.scene_key
-                    numbers.remove(number)
                     yield Done(number, runner.run(spec))
-        finally:
-            runner.close()
 
 
 @dataclass(slots=True, eq=False)

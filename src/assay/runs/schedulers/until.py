@@ -220,8 +220,9 @@ class UntilScheduler(Scheduler):
         for condition in sorted(self._sequences, key=lambda name: name == CONTROL):
             self._decide(condition)
 
-    def see(self, spec: EpisodeSpec, episode: Episode) -> None:
-        """Count a recorded episode and decide its condition if possible."""
+    def record(self, number: int, episode: Episode) -> EpisodeSpec:
+        """Store and count an executed episode, and decide its condition if possible."""
+        spec = super().record(number, episode)
         if spec.condition in self._sequences:
             self._sequences[spec.condition].outcomes[spec.key] = episode.outcome
             is_shared = self._until.is_paired and spec.condition == CONTROL
@@ -229,6 +230,7 @@ class UntilScheduler(Scheduler):
                 self._decide(condition)
             if spec.condition != CONTROL and CONTROL in self._sequences:
                 self._decide(CONTROL)
+        return spec
 
     def _decide(self, condition: str) -> None:
         if self._until.is_paired and condition == CONTROL:

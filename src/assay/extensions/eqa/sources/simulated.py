@@ -18,7 +18,7 @@ from PIL import Image
 from scipy.spatial.transform import Rotation
 
 from assay.episodes.episode import Outcome, Trajectory
-from assay.episodes.events import events_of
+from assay.episodes.events import At
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError
 from assay.extensions.eqa.episode import EPISODES_FOUND, SourceEpisode, Tally, state_fault
@@ -187,7 +187,9 @@ class RunSource:
                 number
                 for number, outcome in zip(numbers, frame["outcome"], strict=True)
                 if outcome == Outcome.SUCCESS
-                and not events_of(specs[number].perturbations)  # one scene, one goal
+                and not any(
+                    isinstance(change, At) for change in specs[number].perturbations
+                )  # one scene, one goal
             ]
             self._episodes = [(specs[number], path) for number, path in store.trajectories(usable)]
         self._others = len(numbers) - len(usable)
