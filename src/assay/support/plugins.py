@@ -35,7 +35,8 @@ _OWN = "assay"
 _EXTENSIONS = "assay.extensions"
 
 T = TypeVar("T")
-
+import_object = pkgutil.resolve_name
+"""Function that returns the object at ``module:object``."""
 
 _provided: dict[str, dict[str, str]] = {}
 """Addresses (``module:object``) by kind and name, as collected by `provide`."""
@@ -190,14 +191,6 @@ class Plugin:
     digest: str
     """Digest of the source of the plugin's top-level package or module, 12 hexadecimal digits."""
 
-    @classmethod
-    def of(cls, thing: object) -> Plugin | None:
-        """Return the plugin that defines a class, function or instance; None for Assay's own objects."""
-        module = getattr(thing, "__module__", None) or type(thing).__module__
-        if module.partition(".")[0] in (_OWN, "builtins", "functools"):
-            return None
-        return cls.from_module(module)
-
     @staticmethod
     @cache
     def from_module(module: str) -> Plugin:
@@ -228,9 +221,10 @@ class Plugin:
 
 
 def plugins_of(things: Iterable[object]) -> tuple[Plugin, ...]:
-    """Return the plugins that define the given objects, without duplicates, sorted by module."""
-    plugins = {plugin for thing in things if (plugin := Plugin.of(thing)) is not None}
-    return tuple(sorted(plugins, key=lambda plugin: plugin.module))
+    """Return the plugins that define classes, functions or instances, without Assay itself, sorted by module."""
+    modules = {getattr(thing, "__module__", None) or type(thing).__module__ for thing in things}
+    foreign = (name for name in modules if name.partition(".")[0] not in (_OWN, "builtins", "functools"))
+    return tuple(map(Plugin.from_module, sorted(foreign)))
 
 
 def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -316,12 +310,6 @@ def import_module(module: str) -> ModuleType:
                 f"({paths or 'not set'}) or among the installed packages"
             ) from error
         raise PluginError(f"{module} cannot be imported: {one_line(error)}") from error
-
-
-def import_object(address: str) -> Any:
-    """Return the object at ``module:object`` in one of Assay's own modules."""
-    module, _, name = address.partition(":")
-    return getattr(importlib.import_module(module), name)
 
 
 def _script() -> str:

@@ -10,12 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from assay.episodes.instruction import Instruction
 from assay.errors import BDDLError, TaskError, did_you_mean
 from assay.tasks.bddl.sexpr import Group, Node, Word, as_group, as_word, evaluate, fail, parse_group
-from assay.tasks.checks import flaws, parse_atom, parse_predicate, quote
+from assay.tasks.checks import flaws, parse_atom, quote
 from assay.tasks.scene import Arena, Atom, Entity, Goal, Predicate, Rectangle, Region, Scene, Task
 
 MAX_BYTES = 5_000_000
@@ -262,11 +263,13 @@ class _BddlReader:
 def _atom(group: Group) -> Atom:
     if not group.items:
         raise fail("'()' is empty; expected a predicate and its arguments", group)
-    first = as_word(group.items[0], "a predicate")
+    first, *names = group.items
+    predicate = as_word(first, "a predicate").text
     try:
-        # Or, Not, ... take groups where a predicate takes names: report them before the groups.
-        parse_predicate(first.text)
-        return parse_atom([as_word(node, "names without parentheses").text for node in group.items])
+        # Or, Not, ... are reported before the groups that they take in place of names.
+        return parse_atom(
+            chain([predicate], (as_word(node, "names without parentheses").text for node in names))
+        )
     except BDDLError:
         raise
     except TaskError as error:
