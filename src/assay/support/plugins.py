@@ -154,16 +154,13 @@ class Registry(Generic[T]):
         self._known[name] = thing
         return thing
 
-    def names(self) -> tuple[str, ...]:
-        """Return all names: Assay's own, then those of plugins."""
-        discover_plugins()
-        return (*self._addresses, *(name for name in self._known if name not in self._addresses))
-
     def __iter__(self) -> Iterator[str]:
-        return iter(self.names())
+        """Iterate over all names: Assay's own, then those of plugins."""
+        discover_plugins()
+        return iter(dict.fromkeys((*self._addresses, *self._known)))
 
     def __contains__(self, name: object) -> bool:
-        return name in self._addresses or name in self._known or name in self.names()
+        return name in self._addresses or name in self._known or name in tuple(self)
 
     def __getitem__(self, name: str) -> T:
         """Return the component with a name, or at ``python:module:object``. Raises an error with the valid names."""
@@ -175,7 +172,7 @@ class Registry(Generic[T]):
         if name not in self._known and name in self._addresses:
             self._known[name] = import_object(self._addresses[name])
         if name not in self._known:
-            advice = f"{did_you_mean(name, self.names())} (or {PYTHON}module:object)"
+            advice = f"{did_you_mean(name, tuple(self))} (or {PYTHON}module:object)"
             raise self._error(f"there is no {self.noun} '{name}': {advice}")
         return self._known[name]
 

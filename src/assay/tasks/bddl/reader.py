@@ -153,7 +153,9 @@ class _BddlReader:
             atom = _atom(relation)
             if names.isdisjoint(atom.arguments):
                 stated = quote(str(atom), limit=120)
-                self._warn(relation.line, f"{stated} has no effect: nothing it names is in the scene")
+                self._warnings.append(
+                    Note(relation.line, f"{stated} has no effect: nothing it names is in the scene")
+                )
             else:
                 self._lines[("initial", len(initial))] = relation.line
                 initial.append(atom)
@@ -177,7 +179,9 @@ class _BddlReader:
                     reason = (
                         "is not placed by any initial relation" if count == 0 else f"is placed {count} times"
                     )
-                    self._warn(self._lines[(section, index)], f"{quote(entity.name)} {reason}")
+                    self._warnings.append(
+                        Note(self._lines[(section, index)], f"{quote(entity.name)} {reason}")
+                    )
         task = Task(id, scene, goal, Instruction(" ".join(words)), of_interest)
         return Document(task, tuple(sorted(self._warnings, key=lambda note: note.line)))
 
@@ -232,11 +236,8 @@ class _BddlReader:
             if category == "-":
                 raise fail("'-' needs a category after it", word)
             if category in categories:
-                self._warn(
-                    word.line,
-                    f"category {quote(category)} was already listed on line {categories[category]}; "
-                    "LIBERO keeps only the last list",
-                )
+                earlier = f"category {quote(category)} was already listed on line {categories[category]}"
+                self._warnings.append(Note(word.line, f"{earlier}; LIBERO keeps only the last list"))
             categories[category] = word.line
             entities += [Entity(name.text.lower(), category) for name in waiting]
             lines += [name.line for name in waiting]
@@ -255,9 +256,6 @@ class _BddlReader:
     def _note_lines(self, section: str, parts: Iterable[Node | int]) -> None:
         for index, part in enumerate(parts):
             self._lines[(section, index)] = part if isinstance(part, int) else part.line
-
-    def _warn(self, line: int, text: str) -> None:
-        self._warnings.append(Note(line, text))
 
 
 def _atom(group: Group) -> Atom:
