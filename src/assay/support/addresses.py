@@ -40,7 +40,7 @@ def arguments(
         texts[pairs[0][0]] = pairs[0][1]
     try:
         hints = get_type_hints(made.__init__ if isinstance(made, type) else made)  # type: ignore[misc]
-        parameters = inspect.signature(made).parameters.values()
+        parameters = tuple(inspect.signature(made).parameters.values())
     except (TypeError, ValueError, NameError):
         hints, parameters = {}, ()
     # An unannotated field has the type of its default.
