@@ -15,7 +15,7 @@ def test_list_is_readable_on_eighty_columns(assay: Callable[..., Any], monkeypat
     monkeypatch.setattr(console.output, "_width", 80)
     said = assay("experiments", "list")
     assert said.status == 0 and max(map(len, said.out.splitlines())) <= 80
-    for name in EXPERIMENTS.names():
+    for name in EXPERIMENTS:
         assert any(line.split()[:1] == [name] for line in said.out.splitlines()), name
     assert "…" not in said.out and "over=words,world,senses  halvings=0" in said.out
 

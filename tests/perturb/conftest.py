@@ -19,36 +19,20 @@ Facts = dict[str, Any]
 
 NEAR = 0.003
 """By how much a settled thing may be off before it stands elsewhere, metres; and as much in its axes."""
-COUNTS = {
-    "body": "nbody", "geom": "ngeom", "jnt": "njnt", "dof": "nv", "site": "nsite", "cam": "ncam",
-    "light": "nlight", "mat": "nmat", "tex": "ntex", "mesh": "nmesh", "actuator": "nu", "sensor": "nsensor",
-}  # fmt: skip
-"""How MuJoCo calls the elements of a model in the names of its arrays, and their numbers."""
-ACCESS = {"jnt": "joint", "cam": "camera", "mat": "material", "tex": "texture"}
-REFERS = {
-    "bodyid": "body", "parentid": "body", "rootid": "body", "weldid": "body", "targetbodyid": "body",
-    "matid": "mat", "dataid": "mesh", "texid": "tex", "jntid": "jnt", "trnid": "jnt", "objid": "site",
-    "dof_parentid": "dof",
-}  # fmt: skip
-"""Fields that hold numbers of other elements: these hang on what else there is, the names do not."""
-SLICES = {
-    "tex_data": ("tex", "tex_adr", None),
-    "mesh_vert": ("mesh", "mesh_vertadr", "mesh_vertnum"),
-    "mesh_face": ("mesh", "mesh_faceadr", "mesh_facenum"),
-    "mesh_normal": ("mesh", "mesh_normaladr", "mesh_normalnum"),
-    "mesh_texcoord": ("mesh", "mesh_texcoordadr", "mesh_texcoordnum"),
+ELEMENTS = {
+    "body": ("nbody", ("pos", "quat", "mass")),
+    "geom": ("ngeom", ("pos", "size", "rgba")),
+    "cam": ("ncam", ("pos", "quat", "fovy")),
+    "light": ("nlight", ("diffuse", "dir", "castshadow")),
+    "mat": ("nmat", ("rgba",)),
 }
-"""Arrays in which the data of all elements of a kind stand one after the other: where each begins."""
-FOLLOWS = {
-    "names", "names_map", "paths", "dof_treeid", "body_treeid", "body_subtreemass", "cam_poscom0",
-    "light_poscom0", "mesh_facenormal", "mesh_facetexcoord", "mesh_graph",
-}  # fmt: skip
-"""What MuJoCo works out from the rest: orders, addresses, sums over the whole model."""
+"""Kinds of named elements in a model, the names of their numbers, and the arrays that are compared."""
+ACCESS = {"cam": "camera", "mat": "material"}
 
 
 @pytest.fixture(scope="session")
 def facts() -> Callable[[Any], Facts]:
-    """All facts about a task: what it says, the arrays of its compiled model, and where things settle.
+    """All facts about a task: its fields, arrays of its compiled model, and the positions in which objects settle.
 
     Of a task on the table, just what it says.
     """
@@ -114,59 +98,16 @@ def _flat(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _model(model: mujoco.MjModel) -> Iterator[tuple[str, Any]]:
-    """Every array of a model: that of elements row by row under their names, others as a whole."""
-    names = {kind: _names(model, kind) for kind in COUNTS}
-    for name in dir(mujoco.MjModel):
-        value = getattr(model, name, None)
-        kind, _, field = name.partition("_")
-        if name in SLICES:
-            kind, start, count = SLICES[name]
-            starts = getattr(model, start)
-            ends = starts + getattr(model, count) if count else np.append(starts, len(value))[1:]
-            for element, low, high in zip(names[kind], starts, ends, strict=True):
-                yield f"{name.replace('_', f' {element} ', 1)}", value[low:high]
-        elif name in ("opt", "stat", "vis"):
-            yield from _struct(value, name)
-        elif not isinstance(value, np.ndarray) or not value.size or name in FOLLOWS or _is_order(name):
-            continue
-        elif kind in COUNTS and len(value) == getattr(model, COUNTS[kind]):
-            for element, row in zip(names[kind], value, strict=True):
-                yield f"{kind} {element} {field}", _named(row, names, REFERS.get(name, REFERS.get(field)))
-        elif name.startswith("qpos"):
-            for index, joint in enumerate(names["jnt"]):
-                rows = value[model.jnt_qposadr[index] :][: {0: 7, 1: 4}.get(int(model.jnt_type[index]), 1)]
-                yield f"jnt {joint} {name}", rows
-        else:
-            yield f"model {name}", value
-
-
-def _is_order(name: str) -> bool:
-    """Whether an array only says where others have what."""
-    return name.startswith(("_", "bvh_", "name_", "mesh_poly")) or name.endswith(("adr", "bvhnum"))
-
-
-def _names(model: mujoco.MjModel, kind: str) -> list[str]:
-    if kind == "dof":
-        joints = [model.joint(index).name for index in model.dof_jntid]
-        return [f"{joint}.{joints[:place].count(joint)}" for place, joint in enumerate(joints)]
-    access = getattr(model, ACCESS.get(kind, kind))
-    return [access(index).name or "unnamed" for index in range(getattr(model, COUNTS[kind]))]
-
-
-def _named(row: Any, names: dict[str, list[str]], kind: str | None) -> Any:
-    """A row of a model, or the names of the elements whose numbers it holds."""
-    if kind is None:
-        return row
-    return [names[kind][number] if number >= 0 else None for number in np.atleast_1d(row)]
-
-
-def _struct(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    for name in (each for each in dir(value) if not each.startswith("_")):
-        found = getattr(value, name)
-        if isinstance(found, int | float | np.ndarray):
-            yield f"{path} {name}", found
-        elif not callable(found):
-            yield from _struct(found, f"{path} {name}")
+    """Yield the arrays of a model row by row, under the names of the elements."""
+    for kind, (count, arrays) in ELEMENTS.items():
+        for index in range(getattr(model, count)):
+            element = getattr(model, ACCESS.get(kind, kind))(index)
+            path = f"{kind} {element.name or 'unnamed'}"
+            for name in arrays:
+                yield f"{path} {name}", getattr(model, f"{kind}_{name}")[index].copy()
+            if kind == "geom":
+                material = model.geom_matid[index]
+                yield f"{path} material", model.material(material).name if material >= 0 else None
 
 
 def _settled(compiled: CompiledScene) -> Iterator[tuple[str, Any]]:

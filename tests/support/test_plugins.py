@@ -118,18 +118,7 @@ def with_plugin(plugged: tuple[Said, Callable[..., Said]], tmp_path: Path) -> Ca
 def test_a_world_of_somebodys_is_run_resumed_and_reported_by_the_ordinary_commands(
     with_plugin: Assay, tmp_path: Path
 ):
-    command = (
-        "run",
-        "points",
-        "--policy",
-        "lost",
-        "--seeds",
-        "3",
-        "--out",
-        "lost.assay",
-        "--workers",
-        "2",
-    )
+    command = ["run", "points", "--policy", "lost", "--seeds", "3", "--out", "lost.assay", "--workers", "2"]
     done = with_plugin(*command)
     assert done.returncode == 0, done.stderr
     assert "36 episodes recorded" in done.stdout
@@ -145,20 +134,8 @@ def test_a_world_of_somebodys_is_run_resumed_and_reported_by_the_ordinary_comman
     assert [each["module"].partition(".")[0] for each in plugins] == ["assay_example"] * len(plugins)
     assert plugins and all(each["version"] == "1.0.0" and len(each["digest"]) == 12 for each in plugins)
     assert with_plugin("policies", "list").stdout.count("point") >= 3
-    with_plugin(
-        "run",
-        "points",
-        "--policy",
-        "lost",
-        "--seeds",
-        "1",
-        "--conditions",
-        "control",
-        "--out",
-        "filmed.assay",
-        "--video",
-        "all",
-    )
+    filmed = "run points --policy lost --seeds 1 --conditions control --out filmed.assay --video all"
+    with_plugin(*filmed.split())
     assert len(list((tmp_path / "filmed.videos").glob("*.mp4"))) == 4
     certified = with_plugin("certify", "python:assay_example.point:points", "--seeds", "1", "--json", "-")
     assert json.loads(certified.stdout)["conditions"][-1]["certified"] == 8, certified.stderr

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -89,21 +86,6 @@ def test_what_does_not_fit_is_refused_and_leaves_nothing(tmp_path: Path, picture
         video.add(pictures(1)[0])
         video.add(picture)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_killed_run_leaves_no_video(tmp_path: Path):
-    code = (
-        "import sys, numpy as np; from pathlib import Path; from assay.support.video import VideoWriter\n"
-        "with VideoWriter(Path(sys.argv[1])) as video:\n"
-        "    for _ in range(200): video.add(np.zeros((64, 64, 3), dtype=np.uint8))\n"
-        "    print('there', flush=True); sys.stdin.read()\n"
-    )
-    arguments = [sys.executable, "-c", code, str(tmp_path / "a.mp4")]
-    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None and process.stdout.readline() == "there\n"
-        process.send_signal(signal.SIGKILL)
-    assert not list(tmp_path.glob("*.mp4"))
-    assert_alike(decoded(written(tmp_path / "a.mp4", pictures(4)))[0], pictures(4))
 
 
 @pytest.fixture

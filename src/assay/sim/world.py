@@ -68,7 +68,7 @@ class LiberoWorld(World):
     @property
     def packs(self) -> Sequence[str]:
         """Names of the asset packs; the first is the default."""
-        return PACKS.names()
+        return tuple(PACKS)
 
     def select(self, selection: str) -> tuple[Task, ...]:
         """Return the tasks in a selection such as ``libero_goal/1``. Raises TaskError, listing the valid names."""

@@ -38,37 +38,29 @@ def arguments(
         if "=" not in part or len(pairs) != 1 or pairs[0][0] in texts:
             raise error(f"'{address}': expected field=value, with each field once, got '{part}'")
         texts[pairs[0][0]] = pairs[0][1]
-    hints = _field_types(made)
+    try:
+        hints = get_type_hints(made.__init__ if isinstance(made, type) else made)  # type: ignore[misc]
+        parameters = tuple(inspect.signature(made).parameters.values())
+    except (TypeError, ValueError, NameError):
+        hints, parameters = {}, ()
+    # An unannotated field has the type of its default.
+    types = {
+        field.name: hints.get(
+            field.name, str if field.default in (field.empty, None) else type(field.default)
+        )
+        for field in parameters
+        if field.kind in (field.POSITIONAL_OR_KEYWORD, field.KEYWORD_ONLY)
+    }
     values: dict[str, object] = {}
     for name, text in texts.items():
-        if name not in hints:
-            valid = did_you_mean(name, hints) if hints else "it has none"
+        if name not in types:
+            valid = did_you_mean(name, types) if types else "it has none"
             raise error(f"'{address}' has no field '{name}': {valid}")
-        is_sequence = get_origin(hints[name]) in (tuple, list)  # items are separated by commas
+        is_sequence = get_origin(types[name]) in (tuple, list)  # items are separated by commas
         try:
             raw = [item for item in text.split(",") if item] if is_sequence else text
-            values[name] = TypeAdapter(hints[name]).validate_python(raw)
+            values[name] = TypeAdapter(types[name]).validate_python(raw)
         except ValidationError as wrong:
             first = wrong.errors()[0]
             raise error(f"'{address}': {name}: {first['msg'].lower()}, got '{text}'") from None
     return values
-
-
-def _field_types(made: Callable[..., Any]) -> dict[str, Any]:
-    """Return the fields that an address may set, with their types; an unannotated field has the type of its default."""
-    try:
-        hints = get_type_hints(made.__init__ if isinstance(made, type) else made)  # type: ignore[misc]
-        signature = inspect.signature(made).parameters.values()
-    except (TypeError, ValueError, NameError):
-        return {}
-    named = (
-        parameter
-        for parameter in signature
-        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
-    )
-    return {
-        parameter.name: hints.get(
-            parameter.name, str if parameter.default in (parameter.empty, None) else type(parameter.default)
-        )
-        for parameter in named
-    }

@@ -38,6 +38,8 @@ from assay.errors import AssayError, FileError
 
 CACHE_VARIABLE = "ASSAY_CACHE"
 _NAME = "assay"
+_MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
+"""Identifier of this machine in the names of incomplete files."""
 
 
 def cache_folder() -> Path:
@@ -70,7 +72,7 @@ def replacing(path: Path, *, suffix: str = ".part", database: bool = False) -> I
     """
     path = Path(os.path.realpath(path)) if path.is_symlink() else path
     ours = f".{path.name}."
-    unfinished = path.with_name(f"{ours}{_whose()}{suffix}")
+    unfinished = path.with_name(f"{ours}{_MACHINE}-{os.getpid()}{suffix}")
     try:
         if path.is_dir():
             raise IsADirectoryError(None, "is a folder")
@@ -146,21 +148,14 @@ def scratch_folder(folder: Path | None = None, prefix: str = "assay-") -> tempfi
     """Return a temporary folder, usable as a context manager, in the system's default location or in ``folder``."""
     place = Path(tempfile.gettempdir()) if folder is None else folder
     _sweep(place, prefix)
-    return tempfile.TemporaryDirectory(prefix=f"{prefix}{_whose()}-", dir=place, ignore_cleanup_errors=True)
-
-
-def _whose() -> str:
-    """Return the machine and the process as part of a file name."""
-    return f"{_machine()}-{os.getpid()}"
-
-
-def _machine() -> str:
-    return f"{zlib.crc32(platform.node().encode()):08x}"
+    return tempfile.TemporaryDirectory(
+        prefix=f"{prefix}{_MACHINE}-{os.getpid()}-", dir=place, ignore_cleanup_errors=True
+    )
 
 
 def _sweep(folder: Path, prefix: str) -> None:
     """Remove files with this prefix that terminated processes on this machine left in a folder."""
-    named = re.compile(rf"{re.escape(prefix)}{_machine()}-(\d+)\b")
+    named = re.compile(rf"{re.escape(prefix)}{_MACHINE}-(\d+)\b")
     with suppress(OSError):
         for child in folder.iterdir():
             if match := named.match(child.name):

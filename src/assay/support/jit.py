@@ -16,17 +16,12 @@ _LOCK = RLock()
 """Lock that lets one thread at a time compile functions."""
 
 
-def machine_code(function: Function) -> Function:
+class machine_code:  # noqa: N801  # a decorator
     """Decorator that compiles a function on its first call; thread-safe.
 
     The function may call other compiled functions in its module by name. The machine code is cached on disk if
     possible.
     """
-    return _Compiled(function)
-
-
-class _Compiled:
-    """A function, and its machine code after the first call."""
 
     def __init__(self, function: Function) -> None:
         self._function = function
@@ -34,6 +29,7 @@ class _Compiled:
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
+        """Run the compiled function."""
         return (self._code or self.code())(*arguments)
 
     def code(self) -> Function:
@@ -45,7 +41,7 @@ class _Compiled:
             if self._code is None:
                 names_of_module = self._function.__globals__
                 for name in self._function.__code__.co_names:
-                    if isinstance(called := names_of_module.get(name), _Compiled):
+                    if isinstance(called := names_of_module.get(name), machine_code):
                         names_of_module[name] = called.code()
                 from numba import njit
 

@@ -35,7 +35,8 @@ _OWN = "assay"
 _EXTENSIONS = "assay.extensions"
 
 T = TypeVar("T")
-
+import_object = pkgutil.resolve_name
+"""Function that returns the object at ``module:object``."""
 
 _provided: dict[str, dict[str, str]] = {}
 """Addresses (``module:object``) by kind and name, as collected by `provide`."""
@@ -153,16 +154,13 @@ class Registry(Generic[T]):
         self._known[name] = thing
         return thing
 
-    def names(self) -> tuple[str, ...]:
-        """Return all names: Assay's own, then those of plugins."""
-        discover_plugins()
-        return (*self._addresses, *(name for name in self._known if name not in self._addresses))
-
     def __iter__(self) -> Iterator[str]:
-        return iter(self.names())
+        """Iterate over all names: Assay's own, then those of plugins."""
+        discover_plugins()
+        return iter(dict.fromkeys((*self._addresses, *self._known)))
 
     def __contains__(self, name: object) -> bool:
-        return name in self._addresses or name in self._known or name in self.names()
+        return name in self._addresses or name in self._known or name in tuple(self)
 
     def __getitem__(self, name: str) -> T:
         """Return the component with a name, or at ``python:module:object``. Raises an error with the valid names."""
@@ -174,7 +172,7 @@ class Registry(Generic[T]):
         if name not in self._known and name in self._addresses:
             self._known[name] = import_object(self._addresses[name])
         if name not in self._known:
-            advice = f"{did_you_mean(name, self.names())} (or {PYTHON}module:object)"
+            advice = f"{did_you_mean(name, tuple(self))} (or {PYTHON}module:object)"
             raise self._error(f"there is no {self.noun} '{name}': {advice}")
         return self._known[name]
 
@@ -189,14 +187,6 @@ class Plugin:
     version: str
     digest: str
     """Digest of the source of the plugin's top-level package or module, 12 hexadecimal digits."""
-
-    @classmethod
-    def of(cls, thing: object) -> Plugin | None:
-        """Return the plugin that defines a class, function or instance; None for Assay's own objects."""
-        module = getattr(thing, "__module__", None) or type(thing).__module__
-        if module.partition(".")[0] in (_OWN, "builtins", "functools"):
-            return None
-        return cls.from_module(module)
 
     @staticmethod
     @cache
@@ -228,9 +218,10 @@ class Plugin:
 
 
 def plugins_of(things: Iterable[object]) -> tuple[Plugin, ...]:
-    """Return the plugins that define the given objects, without duplicates, sorted by module."""
-    plugins = {plugin for thing in things if (plugin := Plugin.of(thing)) is not None}
-    return tuple(sorted(plugins, key=lambda plugin: plugin.module))
+    """Return the plugins that define classes, functions or instances, without Assay itself, sorted by module."""
+    modules = {getattr(thing, "__module__", None) or type(thing).__module__ for thing in things}
+    foreign = (name for name in modules if name.partition(".")[0] not in (_OWN, "builtins", "functools"))
+    return tuple(map(Plugin.from_module, sorted(foreign)))
 
 
 def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -316,12 +307,6 @@ def import_module(module: str) -> ModuleType:
                 f"({paths or 'not set'}) or among the installed packages"
             ) from error
         raise PluginError(f"{module} cannot be imported: {one_line(error)}") from error
-
-
-def import_object(address: str) -> Any:
-    """Return the object at ``module:object`` in one of Assay's own modules."""
-    module, _, name = address.partition(":")
-    return getattr(importlib.import_module(module), name)
 
 
 def _script() -> str:

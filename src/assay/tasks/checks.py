@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -136,22 +136,18 @@ def _arity_flaw(predicate: Predicate, count: int) -> str:
     return f"{predicate.value} takes {names}, not {count}"
 
 
-def parse_predicate(word: str) -> Predicate:
-    """Parse the name of a predicate, ignoring case. Raises TaskError if it is unknown."""
+def parse_atom(words: Iterable[str]) -> Atom:
+    """Parse a relation such as ``On plate_1 main_table_plate_region``, ignoring case. Raises TaskError.
+
+    The predicate is checked before the next word is read. Names are not checked, because that requires a scene.
+    """
+    words = iter(words)
+    word = next(words, "")
     if word.lower() in _CONNECTIVES:
         raise TaskError(f"{quote(word)} is not supported: a goal is one predicate or an 'And' of predicates")
     if word.lower() not in _PREDICATES:
         raise TaskError(f"unknown predicate {quote(word)}; {did_you_mean(word[:80], Predicate)}")
-    return _PREDICATES[word.lower()]
-
-
-def parse_atom(words: Sequence[str]) -> Atom:
-    """Parse a relation such as ``On plate_1 main_table_plate_region``. Raises TaskError.
-
-    Names are not checked, because that would require a scene.
-    """
-    predicate = parse_predicate(words[0])
-    names = tuple(word.lower() for word in words[1:])
+    predicate, names = _PREDICATES[word.lower()], tuple(name.lower() for name in words)
     if reason := _arity_flaw(predicate, len(names)):
         raise TaskError(reason)
     return Atom(predicate, names)

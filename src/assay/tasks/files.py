@@ -61,7 +61,7 @@ class _TaskFile(BaseModel, extra="forbid", allow_inf_nan=False):
         if not isinstance(scene, dict) or "initial" not in scene:
             return scene
         texts = TypeAdapter(list[str]).validate_python(scene["initial"])
-        return scene | {"initial": [asdict(parse_atom(text.split() or [""])) for text in texts]}
+        return scene | {"initial": [asdict(parse_atom(text.split())) for text in texts]}
 
 
 def names_file(id: str) -> bool:
@@ -163,7 +163,7 @@ def from_json(text: str, *, id: str, file: str) -> Task:
     """Parse the JSON text of a task file. Raises TaskError with the name ``file``."""
     try:
         content = _TaskFile.model_validate(json.loads(text))
-        goal = Goal(tuple(parse_atom(atom.split() or [""]) for atom in content.goal))
+        goal = Goal(tuple(parse_atom(atom.split()) for atom in content.goal))
         instruction, of_interest = Instruction(content.instruction), tuple(content.of_interest)
         task = Task(id, content.scene, goal, instruction, of_interest)
         check(task)

@@ -53,11 +53,7 @@ def test_many_odd_differences_are_not_surer_than_random_signs_say():
 
 
 def test_the_least_p_counts_starts_that_can_tell_and_the_family():
-    assert (
-        least_p(6) == 2 / 2**6
-        and least_p(6, family=8) == 16 / 2**6
-        and least_p(7, family=8, sides=1) == 8 / 2**7
-    )
+    assert least_p(6) == 2 / 2**6 and least_p(6, family=8) == 16 / 2**6
     assert least_p(2, family=8) == 1.0 and least_p(0) == 1.0
     assert telling(np.array([1, 0, 0, 1]), np.array([0, 0, 2, 3])) == 3
 

@@ -207,11 +207,3 @@ def test_a_file_that_is_invalid_is_rejected_with_its_place(
     with pytest.raises(ReleaseError) as caught:
         reader(tmp_path)
     assert words in str(caught.value) and len(str(caught.value)) < 600
-
-
-def test_bytes_that_are_not_text_are_rejected(tmp_path: Path):
-    for name in ("metadata.csv", "ood_language.yaml", "task_classification.json"):
-        (tmp_path / name).write_bytes(b"\xff\xfe\x00\x01" * 50)
-    for reader in (read_metadata, pro.wordings, plus.read_classification):
-        with pytest.raises(ReleaseError, match="not a UTF-8 text file"):
-            reader(tmp_path)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import product
 
 import numpy as np
 
 from assay.errors import PerturbationError, did_you_mean
 from assay.sim.bare_mujoco import mujoco
-from assay.sim.footprints import Footprint, footprint
+from assay.sim.footprints import footprint
 from assay.sim.layout import LAYOUTS, ArenaLayout, layout_of
 from assay.sim.visibility import newly_hidden
-from assay.tasks import Arena, Atom, Entity, Goal, Predicate, Rectangle, Region, Scene, Task
+from assay.tasks import Atom, Entity, Goal, Predicate, Rectangle, Region, Scene, Task
 
 UPON = (Predicate.ON, Predicate.IN, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Predicate.STACK)
 OPENED = (Predicate.OPEN, Predicate.CLOSE, Predicate.IN, Predicate.EXACT_IN)
@@ -96,6 +95,10 @@ class Ground:
         self.scene = scene
         self._snug = snug
         self._base = robot_base(layout_of(scene))
+        camera, axes = LAYOUTS[scene.arena].cameras["agentview"], np.empty(9)
+        mujoco.mju_quat2Mat(axes, np.array(camera.quaternion))
+        # Position of the scene camera, (3,), and its axes as columns, (3, 3).
+        self._camera = np.array(camera.position), axes.reshape(3, 3)
         standing = {
             entity: region
             for entity in scene.entities
@@ -142,7 +145,7 @@ class Ground:
         distance = spot.distance(self._base)
         within = X[0] <= spot.x <= X[1] and Y[0] <= spot.y <= Y[1]
         near = NEAREST <= distance <= FURTHEST - spot.over
-        place, axes = _camera(self.scene.arena)
+        place, axes = self._camera
         right, up, back = (np.array(LAYOUTS[self.scene.arena].offset) + (spot.x, spot.y, 0.0) - place) @ axes
         # 0 at the centre of the image, 1 at its edge
         edge = max(abs(right), abs(up)) / (-back * np.tan(np.radians(FIELD / 2)))
@@ -152,7 +155,7 @@ class Ground:
         self, rng: np.random.Generator, entity: Entity, *, without: Collection[str] = ()
     ) -> Spot | None:
         """Return a free position in view for an entity, preferably with room for the gripper; None if none exists."""
-        half_x, half_y = _half(entity, 0.0, footprint(entity.category))
+        half_x, half_y = (half * entity.size for half in footprint(entity.category).half)
         places = rng.uniform((X[0], Y[0]), (X[1], Y[1]), size=(TRIES, 2)).tolist()
         hidden: set[tuple[float, float]] = set()
         for gap, (x, y) in product((HAND, GAP), places):
@@ -178,15 +181,19 @@ class Ground:
         fixture = entity in self.scene.fixtures
         yaw = sum(region.yaw or (0.0, 0.0)) / 2 if fixture else 0.0
         takes = footprint(entity.category, fixture=fixture, swept=swept)
-        half_x, half_y = _half(entity, yaw, takes)
+        half_x, half_y = takes.half
+        if abs(abs(np.sin(yaw)) - 1) < 0.05:
+            half_x, half_y = half_y, half_x
+        elif abs(np.sin(yaw)) > 0.05:
+            half_x = half_y = float(np.hypot(half_x, half_y))
         jitter = (0.0, 0.0) if self._snug else ((box.x_max - box.x_min) / 2, (box.y_max - box.y_min) / 2)
         shift = np.array(takes.centre)
         shift = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]]) @ shift * entity.size
         return Spot(
             (box.x_min + box.x_max) / 2 + float(shift[0]),
             (box.y_min + box.y_max) / 2 + float(shift[1]),
-            half_x + jitter[0],
-            half_y + jitter[1],
+            half_x * entity.size + jitter[0],
+            half_y * entity.size + jitter[1],
             takes.height if receiving and not fixture else 0.0,
         )
 
@@ -310,20 +317,3 @@ def target(task: Task) -> str:
 def movable(task: Task) -> frozenset[str]:
     """Return the names of the movable objects."""
     return frozenset(entity.name for entity in task.scene.objects)
-
-
-@cache
-def _camera(arena: Arena) -> tuple[np.ndarray, np.ndarray]:
-    """Return the position (3,) of the scene camera, and its axes as columns (3, 3)."""
-    pose, axes = LAYOUTS[arena].cameras["agentview"], np.empty(9)
-    mujoco.mju_quat2Mat(axes, np.array(pose.quaternion))
-    return np.array(pose.position), axes.reshape(3, 3)
-
-
-def _half(entity: Entity, yaw: float, takes: Footprint) -> tuple[float, float]:
-    half = takes.half
-    if abs(abs(np.sin(yaw)) - 1) < 0.05:
-        half = (half[1], half[0])
-    elif abs(np.sin(yaw)) > 0.05:
-        half = (float(np.hypot(*half)),) * 2
-    return half[0] * entity.size, half[1] * entity.size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from enum import StrEnum
 from functools import lru_cache
@@ -66,11 +66,11 @@ class Jitter(Perturbation):
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Move the objects one by one, each to a free position near its original one."""
 
-        def draw(name: str) -> tuple[float, float]:
-            angle, distance = rng.uniform(0, 2 * np.pi), self.radius * np.sqrt(rng.random())
+        def draw(radius: float) -> tuple[float, float]:
+            angle, distance = rng.uniform(0, 2 * np.pi), radius * np.sqrt(rng.random())
             return float(distance * np.cos(angle)), float(distance * np.sin(angle))
 
-        return _scatter(self.kind, task, draw, lambda name: self.radius)
+        return _scatter(self.kind, task, dict.fromkeys(Ground(task.scene).spots, self.radius), draw)
 
 
 @perturbation
@@ -165,16 +165,12 @@ class Relocate(Perturbation):
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Move the objects one by one."""
         spots = Ground(task.scene, task.goal).spots
-
-        def radius(name: str) -> float:
-            gaps = (spots[name].distance(other) for other_name, other in spots.items() if other_name != name)
-            return self.share * min(gaps, default=0.3)
-
-        def draw(name: str) -> tuple[float, float]:
-            dx, dy = rng.uniform(-radius(name), radius(name), size=2).tolist()
-            return dx, dy
-
-        return _scatter(self.kind, task, draw, radius)
+        radii = {
+            name: self.share
+            * min((spot.distance(other) for other in spots.values() if other is not spot), default=0.3)
+            for name, spot in spots.items()
+        }
+        return _scatter(self.kind, task, radii, lambda radius: rng.uniform(-radius, radius, size=2).tolist())
 
 
 @perturbation
@@ -260,15 +256,15 @@ class MoveFixture(Perturbation):
 
 
 def _scatter(
-    kind: str, task: Task, draw: Callable[[str], tuple[float, float]], radius: Callable[[str], float]
+    kind: str, task: Task, radii: Mapping[str, float], draw: Callable[[float], tuple[float, float]]
 ) -> Task:
-    """Move each object by the displacement that ``draw`` returns for it, if there is room.
+    """Move each object by a displacement (dx, dy) that ``draw`` returns for its radius, if there is room.
 
     The target must move: if it cannot, smaller gaps are allowed, then also gaps that are already too small and do not
     shrink.
     """
     about, spoken = carrier(task.scene, target(task)), Spoken(task)
-    least = min(MIN_TARGET_MOVE_M, radius(about) / 4)
+    least = min(MIN_TARGET_MOVE_M, radii[about] / 4)
     fixtures = [fixture for fixture in task.scene.fixtures if fixture.name == about]
     for snug, lenient in ((False, False), (True, False), (True, True)):
         scene, spots, moves = task.scene, spoken.spots, False
@@ -277,7 +273,7 @@ def _scatter(
                 continue
             ground = Ground(scene, task.goal, snug=snug)
             for _ in range(5 * TRIES if entity.name == about else TRIES):
-                dx, dy = draw(entity.name)
+                dx, dy = draw(radii[entity.name])
                 far = entity.name != about or hypot(dx, dy) >= least
                 if not (far and fits(ground, entity, dx, dy, lenient=lenient)):
                     continue

@@ -121,8 +121,8 @@ def _relations(task: Task) -> Iterator[Relation]:
     scene, text = task.scene, " ".join(words(task.instruction.text))
     robot = robot_base(layout_of(scene))
     measures = _MEASURES | {
-        "nearest": (partial(_from_the_robot, robot, 1), inf),
-        "furthest": (partial(_from_the_robot, robot, -1), inf),
+        "nearest": (lambda here, marks: here.distance(robot), inf),
+        "furthest": (lambda here, marks: -here.distance(robot), inf),
     }
     names = {entity.name: names_of(entity.category) for entity in scene.entities}
     named = task.goal_entities
@@ -144,22 +144,12 @@ def _relations(task: Task) -> Iterator[Relation]:
             yield Relation(position.text, thing, lookalikes, marks, deviation, limit)
 
 
-def _between(here: Spot, marks: Sequence[Spot]) -> float:
-    """Return the length of the detour from one landmark to the other via a spot, in metres."""
-    one, other = marks
-    return one.distance(here) + here.distance(other) - one.distance(other)
-
-
 def _beside(x: int, y: int, here: Spot, marks: Sequence[Spot]) -> float:
     """Return the distance, in metres, from the position that touches a landmark on the side of (x, y)."""
     (mark,) = marks
     ideal_x = mark.x + x * (mark.half_x + here.half_x)
     ideal_y = mark.y + y * (mark.half_y + here.half_y)
     return hypot(here.x - ideal_x, here.y - ideal_y)
-
-
-def _from_the_robot(robot: Spot, sign: int, here: Spot, marks: Sequence[Spot]) -> float:
-    return sign * here.distance(robot)
 
 
 def _from_the_mean(here: Spot, marks: Sequence[Spot]) -> float:
@@ -173,7 +163,10 @@ _MEASURES: dict[str, tuple[Deviation, float]] = {
     "front": (lambda here, marks: -here.x, inf),
     "back": (lambda here, marks: here.x, inf),
     "middle": (_from_the_mean, inf),
-    "between": (_between, 0.03),
+    "between": (  # the length of the detour via the spot
+        lambda here, marks: marks[0].distance(here) + here.distance(marks[1]) - marks[0].distance(marks[1]),
+        0.03,
+    ),
     "near": (lambda here, marks: max(here.air(marks[0]), 0.0), 0.08),
     "left of": (partial(_beside, 0, -1), 0.12),
     "right of": (partial(_beside, 0, 1), 0.12),

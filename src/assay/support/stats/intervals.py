@@ -128,12 +128,7 @@ def icc(cross: float, room: float, free: float, rare: float) -> float:
     """
     seen = max(cross, 0.0) / small_sample_factor(max(min(free, rare), 2.0) + 1)
     correlation = min((seen + _SEEN * _ALIKE) / (room + _SEEN), 1.0)
-    return correlation + (1 - correlation) * unseen(rare)
-
-
-def unseen(rare: float) -> float:
-    """Return how uncertain an intra-cluster correlation is, 0 to 1, if ``rare`` clusters have the rarer outcome."""
-    return max(0.0, 1 - rare / _TELLING)
+    return correlation + (1 - correlation) * max(0.0, 1 - rare / _TELLING)
 
 
 def bernoulli_variance(share: float, count: float) -> float:
@@ -221,8 +216,10 @@ def newcombe(shares: tuple[float, float], effective: tuple[float, float], togeth
         wilson(share, count) for share, count in zip(shares, effective, strict=True)
     )
     difference = shares[1] - shares[0]
-    down = _combine(shares[1] - low_now, high - shares[0], together)
-    up = _combine(high_now - shares[1], shares[0] - low, together)
+    down, up = (
+        float(np.sqrt(max(one**2 + other**2 - 2 * together * one * other, 0.0)))
+        for one, other in ((shares[1] - low_now, high - shares[0]), (high_now - shares[1], shares[0] - low))
+    )
     interval = Interval(max(-1.0, difference - down), min(1.0, difference + up), "newcombe")
     return Difference(shares[0], shares[1], difference, interval)
 
@@ -253,10 +250,6 @@ def median_interval(values: np.ndarray, effective: float | None = None) -> Inter
     tail = (d + weight) / (n + 1)
     low, high = np.quantile(ordered, [tail, 1 - tail], method="weibull")
     return Interval(float(low), float(high), "order statistics")
-
-
-def _combine(one: float, other: float, together: float) -> float:
-    return float(np.sqrt(max(one**2 + other**2 - 2 * together * one * other, 0.0)))
 
 
 FEWEST = 3

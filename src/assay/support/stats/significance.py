@@ -90,13 +90,13 @@ def paired_p(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_
     return max(sign_flip(differences), within(hits, counts, hits_now, counts_now))
 
 
-def least_p(telling: int, family: int = 1, sides: int = 2) -> float:
-    """Return the smallest p value that ``telling`` starts can reach, adjusted (Holm) for a family of ``family`` tests.
+def least_p(telling: int, family: int = 1) -> float:
+    """Return the smallest two-sided p value that ``telling`` starts can reach, adjusted (Holm) for ``family`` tests.
 
     ``telling`` is the number of informative starts, with at least one success on either side (see `telling`). If
-    nothing succeeds, with or without the change, nothing can be lost. One-sided p values are half of two-sided ones.
+    nothing succeeds, with or without the change, nothing can be lost.
     """
-    return min(1.0, family * sides * 2.0**-telling)
+    return min(1.0, family * 2.0 ** (1 - telling))
 
 
 def telling(hits: np.ndarray, hits_now: np.ndarray) -> int:

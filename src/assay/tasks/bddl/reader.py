@@ -10,12 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from assay.episodes.instruction import Instruction
 from assay.errors import BDDLError, TaskError, did_you_mean
 from assay.tasks.bddl.sexpr import Group, Node, Word, as_group, as_word, evaluate, fail, parse_group
-from assay.tasks.checks import flaws, parse_atom, parse_predicate, quote
+from assay.tasks.checks import flaws, parse_atom, quote
 from assay.tasks.scene import Arena, Atom, Entity, Goal, Predicate, Rectangle, Region, Scene, Task
 
 MAX_BYTES = 5_000_000
@@ -152,7 +153,9 @@ class _BddlReader:
             atom = _atom(relation)
             if names.isdisjoint(atom.arguments):
                 stated = quote(str(atom), limit=120)
-                self._warn(relation.line, f"{stated} has no effect: nothing it names is in the scene")
+                self._warnings.append(
+                    Note(relation.line, f"{stated} has no effect: nothing it names is in the scene")
+                )
             else:
                 self._lines[("initial", len(initial))] = relation.line
                 initial.append(atom)
@@ -176,7 +179,9 @@ class _BddlReader:
                     reason = (
                         "is not placed by any initial relation" if count == 0 else f"is placed {count} times"
                     )
-                    self._warn(self._lines[(section, index)], f"{quote(entity.name)} {reason}")
+                    self._warnings.append(
+                        Note(self._lines[(section, index)], f"{quote(entity.name)} {reason}")
+                    )
         task = Task(id, scene, goal, Instruction(" ".join(words)), of_interest)
         return Document(task, tuple(sorted(self._warnings, key=lambda note: note.line)))
 
@@ -231,11 +236,8 @@ class _BddlReader:
             if category == "-":
                 raise fail("'-' needs a category after it", word)
             if category in categories:
-                self._warn(
-                    word.line,
-                    f"category {quote(category)} was already listed on line {categories[category]}; "
-                    "LIBERO keeps only the last list",
-                )
+                earlier = f"category {quote(category)} was already listed on line {categories[category]}"
+                self._warnings.append(Note(word.line, f"{earlier}; LIBERO keeps only the last list"))
             categories[category] = word.line
             entities += [Entity(name.text.lower(), category) for name in waiting]
             lines += [name.line for name in waiting]
@@ -255,18 +257,17 @@ class _BddlReader:
         for index, part in enumerate(parts):
             self._lines[(section, index)] = part if isinstance(part, int) else part.line
 
-    def _warn(self, line: int, text: str) -> None:
-        self._warnings.append(Note(line, text))
-
 
 def _atom(group: Group) -> Atom:
     if not group.items:
         raise fail("'()' is empty; expected a predicate and its arguments", group)
-    first = as_word(group.items[0], "a predicate")
+    first, *names = group.items
+    predicate = as_word(first, "a predicate").text
     try:
-        # Or, Not, ... take groups where a predicate takes names: report them before the groups.
-        parse_predicate(first.text)
-        return parse_atom([as_word(node, "names without parentheses").text for node in group.items])
+        # Or, Not, ... are reported before the groups that they take in place of names.
+        return parse_atom(
+            chain([predicate], (as_word(node, "names without parentheses").text for node in names))
+        )
     except BDDLError:
         raise
     except TaskError as error:

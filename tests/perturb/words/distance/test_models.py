@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from assay.perturb.words.distance import distance
 from assay.perturb.words.distance import models as finding
 from assay.perturb.words.distance.models import (
     COPY,
@@ -110,11 +109,6 @@ def test_only_a_parser_of_the_right_version_is_used(
     else:
         assert parser_folder() == installed
     assert name not in sys.modules
-
-
-def test_scoring_imports_neither_package(models: Scorer):
-    distance("open it now", "open it")
-    assert not [name for name in sys.modules if name.startswith(("en_core", "gt_all"))]
 
 
 def install(site: Path, name: str, version: str, inside: str, content: Path) -> Path:

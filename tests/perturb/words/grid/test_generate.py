@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import csv
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import astuple, replace
@@ -18,7 +17,7 @@ from assay.perturb.words.grid.generate import Paraphrase, fitting_names, grid, p
 from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import GridRow
 from assay.tasks import Task
-from assay.tasks.formats.libero_para import TYPES
+from assay.tasks.formats.libero_para import read_metadata
 from assay.tasks.language import lexicon, read_task
 
 
@@ -130,15 +129,10 @@ def ours(goal_grid: tuple[Paraphrase, ...]) -> NDArray[np.float64]:
 
 @pytest.fixture(scope="module")
 def theirs(shared: Path) -> NDArray[np.float64]:
-    with (shared / "libero_para" / "metadata.csv").open(encoding="utf-8", newline="") as stream:
-        return cell_means(
-            (
-                cell_of(*TYPES[row["high"], row["mid"], row["low"]]),
-                float(row["keyword_similarity"]),
-                float(row["structural_similarity"]),
-            )
-            for row in csv.DictReader(stream)
-        )
+    return cell_means(
+        (cell_of(*row.types), row.keyword_similarity, row.structural_similarity)
+        for row in read_metadata(shared / "libero_para" / "metadata.csv")
+    )
 
 
 def test_cell_means_correlate_with_the_released_ones(

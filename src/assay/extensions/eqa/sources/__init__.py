@@ -51,6 +51,6 @@ def open_source(
 
         return RldsSource(path, schema, gripper)
     raise QuestionError(
-        f"{name}: not a source; expected {', '.join(SOURCES.names())}, {PYTHON}module:object, a run file (.assay), a "
+        f"{name}: not a source; expected {', '.join(SOURCES)}, {PYTHON}module:object, a run file (.assay), a "
         "LeRobotDataset or a folder of TFRecord files"
     )

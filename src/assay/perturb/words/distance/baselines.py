@@ -82,6 +82,7 @@ _NONE = -2
 """Position of a word that is not aligned; it is adjacent to no other position."""
 _Alignment = tuple[int, int]
 """Bit mask of the aligned words of the reference, and the word with which the last word is aligned."""
+_WORST = (-1, 0, 0)
 _Value = tuple[int, int, int]
 """Number of exact matches, number of all matches, and minus the number of chunks; larger is better."""
 
@@ -113,20 +114,17 @@ def _align(reference: list[str], words: list[str]) -> tuple[int, int]:
             exact_places = [place for place in same if not taken >> place & 1]
             moves = [(place, 1) for place in exact_places]
             if not exact_places or spare[word]:
-                _update(after, (taken, _NONE), (exact, count, chunks))
+                unaligned = (taken, _NONE)
+                after[unaligned] = max((exact, count, chunks), after.get(unaligned, _WORST))
                 moves += [(place, 0) for place in alike if not taken >> place & 1]
             for place, is_exact in moves:
+                aligned = (taken | 1 << place, place)
                 value = (exact + is_exact, count + 1, chunks - (place != last + 1))
-                _update(after, (taken | 1 << place, place), value)
+                after[aligned] = max(value, after.get(aligned, _WORST))
         best = sorted(after, key=lambda state: after[state], reverse=True)[:_MAX_STATES]
         states = {state: after[state] for state in best}
     _, count, chunks = max(states.values())
     return count, -chunks
-
-
-def _update(states: dict[_Alignment, _Value], state: _Alignment, value: _Value) -> None:
-    if state not in states or value > states[state]:
-        states[state] = value
 
 
 def baselines(pairs: Sequence[tuple[str, str]], model: str = MINILM) -> list[dict[str, float]]:

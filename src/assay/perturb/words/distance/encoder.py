@@ -16,11 +16,11 @@ from functools import cache
 from typing import cast
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from assay.perturb.words.distance.models import TOKENIZER, WEIGHTS, ModelError
 from assay.support.extras import optional_import
-from assay.support.jit import machine_code
 
 with optional_import("words", "word embeddings need tokenizers and safetensors", ModelError):
     from safetensors.numpy import load
@@ -144,7 +144,7 @@ class _TransformerLayer:
         hidden = _normalise(attended, *self._attention_norm, self._shape.epsilon)
         weight, bias = self._widen
         wide = hidden @ weight + bias
-        _gelu(wide.reshape(-1))
+        wide *= 0.5 * (1.0 + scipy.special.erf(wide / math.sqrt(2.0)))  # Gaussian error linear unit
         weight, bias = self._narrow
         return _normalise(hidden + wide @ weight + bias, *self._norm, self._shape.epsilon)
 
@@ -169,13 +169,6 @@ def _normalise(hidden: Array, scale: Array, shift: Array, epsilon: float) -> Arr
 def _unit(vectors: Array) -> Array:
     unit: Array = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
     return unit
-
-
-@machine_code
-def _gelu(values):  # type: ignore[no-untyped-def]
-    """Apply the Gaussian error linear unit in place; numpy has no error function."""
-    for index in range(len(values)):
-        values[index] *= 0.5 * (1.0 + math.erf(values[index] / math.sqrt(2.0)))
 
 
 def one_thread() -> AbstractContextManager[object]:

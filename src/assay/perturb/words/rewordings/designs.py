@@ -92,7 +92,7 @@ class Counterfactual(Perturbation):
 
 def _goal(atoms: tuple[str, ...], task: Task, kind: str) -> Goal:
     try:
-        goal = Goal(tuple(parse_atom(atom.split() or [""]) for atom in atoms))
+        goal = Goal(tuple(parse_atom(atom.split()) for atom in atoms))
     except TaskError as error:
         raise PerturbationError(f"{kind}: {task.id}: {error}") from None
     for flaw in flaws(task.scene, goal, ()):
