@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.observation import Observation
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, OBSERVED_SUBSTEP, SUBSTEPS, Simulation
 from assay.sim.states import InitialState
-from assay.tasks import Atom, Predicate, Task
+from assay.tasks import Atom, Instruction, Predicate, Task
 from assay.tasks.bddl.reader import problem_name, workspace_category
 
 ROBOT_PARTS = {"Panda0": ROBOT, "RethinkMount0": MOUNT, "PandaGripper0": GRIPPER}
@@ -34,9 +35,15 @@ SUBSTEP_S = SAMPLING_S / SUBSTEPS
 
 
 def load_task(path: str | os.PathLike[str]) -> Task:
-    """Return the planned task for a task file, or parse the file if it is not in the plan. Raises TaskError."""
+    """Return the planned task for a task file, or parse the file if it is not in the plan. Raises TaskError.
+
+    The instruction in a file is converted to lower case, as by LIBERO's parser; that of a planned task is unchanged.
+    """
     planned = planned_task(path)
-    return planned.task if planned is not None else tasks.load(os.fspath(path))
+    if planned is not None:
+        return planned.task
+    task = tasks.load(os.fspath(path))
+    return replace(task, instruction=Instruction(task.instruction.text.lower()))
 
 
 def get_problem_info(problem_filename: str) -> dict[str, str]:
@@ -45,22 +52,16 @@ def get_problem_info(problem_filename: str) -> dict[str, str]:
     return {
         "problem_name": problem_name(task.scene.arena, task.scene.style).lower(),
         "domain_name": "robosuite",
-        "language_instruction": _instruction(problem_filename, task),
+        "language_instruction": task.instruction.text,
     }
-
-
-def _instruction(path: str, task: Task) -> str:
-    """Return the instruction in lower case, like LIBERO's parser; an experiment's instruction is returned unchanged."""
-    text: str = task.instruction.text
-    return text.lower() if planned_task(path) is None else text
 
 
 def robosuite_parse_problem(problem_filename: str) -> dict[str, Any]:
     """Parse a task file into LIBERO's dictionary."""
-    return describe_task(problem_filename, load_task(problem_filename))
+    return describe_task(load_task(problem_filename))
 
 
-def describe_task(path: str, task: Task) -> dict[str, Any]:
+def describe_task(task: Task) -> dict[str, Any]:
     """Describe a task in the format that LIBERO's parser returns for its file."""
 
     def flatten(atoms: Sequence[Atom]) -> list[list[str]]:
@@ -89,7 +90,7 @@ def describe_task(path: str, task: Task) -> dict[str, Any]:
         "scene_properties": {},
         "initial_state": flatten(scene.initial),
         "goal_state": flatten(task.goal.atoms),
-        "language_instruction": _instruction(path, task).split(),
+        "language_instruction": task.instruction.text.split(),
         "obj_of_interest": list(task.of_interest),
     }
 
@@ -203,7 +204,7 @@ class Domain(Partial):
         self.sim = MjSim(simulation)
         self.robots = [Robot(simulation)]
         scene, entities = simulation.compiled.scene, simulation.compiled.entities
-        self.parsed_problem = describe_task(self.bddl_file_name, self._play.task)
+        self.parsed_problem = describe_task(self._play.task)
         self.obj_of_interest = self.parsed_problem["obj_of_interest"]
         self.objects_dict = {obj.name: SceneObject(simulation, entities[obj.name]) for obj in scene.objects}
         self.fixtures_dict = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,11 +21,13 @@ _KINDS = ("body", "joint", "geom", "site", "light", "camera", "actuator", "senso
 _OBJECTS = {kind: getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}") for kind in _KINDS}
 
 
+@dataclass(eq=False)
 class MjSimState:
     """Time, joint positions and joint velocities."""
 
-    def __init__(self, time: float, qpos: np.ndarray, qvel: np.ndarray) -> None:
-        self.time, self.qpos, self.qvel = time, qpos, qvel
+    time: float
+    qpos: np.ndarray
+    qvel: np.ndarray
 
     def flatten(self) -> np.ndarray:
         """Return time, joint positions and joint velocities in one vector."""
