@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.api.tracking import export, identify, load_tracker
-from assay.extensions.interop.exporting.exporters import ExportOptions, export_to
+from assay.extensions.interop.exporting.exporters import export_to
 from assay.runs.store import Store
 
 
@@ -57,7 +57,7 @@ def test_wandb_writes_an_offline_run(played: Path, tmp_path: Path, monkeypatch: 
 def test_rerun_reads_back_images_path_actions_and_predicates(played: Path, tmp_path: Path):
     rr = pytest.importorskip("rerun", reason="rerun-sdk is not installed")
     with Store.reading(played) as store:
-        export_to("rerun", store, ExportOptions(tmp_path / "out", most=1))
+        export_to("rerun", store, tmp_path / "out", most=1)
         key = store.frame()["key"][0]
         atoms = list(json.loads(store.frame()["truth"][0]))
     (file,) = (tmp_path / "out").glob("*.rrd")
