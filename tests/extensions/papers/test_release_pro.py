@@ -61,7 +61,7 @@ def test_all_entries_apply_except_for_errors_of_the_release(plan: list[EpisodeSp
             refused.append((spec.condition, type(spec.perturbations[0]), str(error)))
     # Three goals with a parenthesis too many, and two categories that their scenes do not have.
     assert Counter(kind for _, kind, _ in refused) == {Unavailable: 3, Recategorise: 2}
-    assert all("unmatched" in reason or "no 'milk' here" in reason for *_, reason in refused)
+    assert all("unmatched" in reason or "contains no 'milk'" in reason for *_, reason in refused)
 
 
 def test_two_objects_exchange_their_places():
@@ -207,9 +207,9 @@ def test_a_frozen_file_starts_from_its_own_states_and_the_control_from_liberos(s
 @pytest.mark.parametrize(
     ("suffix", "change", "reason"),
     [
-        ("swap", Distractors(1), "another scene than the task of that name"),
+        ("swap", Distractors(1), "a different scene from the task of that name"),
         ("swap", Say("Put the bowl on the plate"), "nothing is changed in it"),
-        ("swap", OtherTask("turn on the stove", ("TurnOn flat_stove_1",)), "another goal than the task"),
+        ("swap", OtherTask("turn on the stove", ("TurnOn flat_stove_1",)), "a different goal from the task"),
     ],
 )
 def test_a_file_with_another_change_is_unavailable(

@@ -33,7 +33,7 @@ _FIXED_OPTIONS: dict[str, tuple[Any, ...]] = {
     "renderer": ("mujoco", "default"),
     "env_configuration": ("default",),
 }
-"""Options with a single supported meaning, and their accepted values."""
+"""Option with a single supported setting -> accepted spellings of that setting."""
 _IGNORED_OPTIONS = (
     "initialization_noise",
     "has_offscreen_renderer",

@@ -43,7 +43,7 @@ class Observations(OrderedDict[str, Any]):
 
 
 class CameraSettings(NamedTuple):
-    """Resolution and modalities of one camera's observations."""
+    """Resolution and types of image (colour, depth, segmentations) of one camera."""
 
     name: str
     height: int

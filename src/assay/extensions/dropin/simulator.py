@@ -35,7 +35,7 @@ class MjSimState:
 
 
 class _MujocoWrapper:
-    """Wrapper that forwards attributes to one of MuJoCo's structures."""
+    """Wrapper of a MuJoCo structure, to which it forwards attributes."""
 
     _own: Any
     _name = ""
@@ -58,7 +58,7 @@ class _MujocoWrapper:
 
 
 class MjModel(_MujocoWrapper):
-    """MuJoCo's model (``_model``) with robosuite's methods."""
+    """MuJoCo's model with robosuite's methods."""
 
     _name = "sim.model"
 
@@ -101,7 +101,7 @@ for _kind in _KINDS:
 
 
 class MjData(_MujocoWrapper):
-    """MuJoCo's data (``_data``) with robosuite's methods."""
+    """MuJoCo's data with robosuite's methods."""
 
     _name = "sim.data"
     _aliases: ClassVar[Mapping[str, str]] = {"body_xpos": "xpos", "body_xquat": "xquat", "body_xmat": "xmat"}
@@ -297,7 +297,7 @@ class RobotController(Partial):
 
 
 class RobotModel(Partial):
-    """Names of the robot's parts."""
+    """Names of the robot model and its parts."""
 
     original_name = "robots[0].robot_model"
     naming_prefix = "robot0_"
@@ -344,7 +344,7 @@ class SceneObject(Partial):
 
 
 def _tests(predicate: Predicate, *, swapped: bool = False) -> Callable[..., bool]:
-    """Return a method that tests a predicate on an object or, if it relates two objects, on this and another one."""
+    """Return a method that tests a predicate of this object, or of this and another object if it relates two."""
 
     def holds(self: ObjectState, *others: ObjectState) -> bool:
         names = (self.object_name, *(other.object_name for other in others))

@@ -44,7 +44,7 @@ SCOPES: dict[str, Callable[[CellKey], bool]] = {
     "both": lambda key: NONE not in key,
     "all": lambda key: key != ORIGINAL,
 }
-"""Scopes of a paraphrase (the changed part of the instruction), as in the analysis script of the release."""
+"""Part of the instruction that a paraphrase changes -> test for its cells, as in the release's analysis script."""
 EXAMPLE_ORIGINALS = 3
 """Number of original instructions among Table 10's examples; those with the most paraphrases are chosen."""
 _RENAMED = ("contextual", "habitual")
@@ -93,7 +93,9 @@ def para_cells(frame: pl.DataFrame) -> tuple[ParaCell, ...]:
 
 
 CELLS = Measure(
-    "para_cells", "The cells of LIBERO-Para's grid, means over seeds.", lambda run: para_cells(run.frame)
+    "para_cells",
+    "Success rate in each cell of LIBERO-Para's grid, averaged over seeds.",
+    lambda run: para_cells(run.frame),
 )
 
 
@@ -256,7 +258,7 @@ def scopes_table(results: dict[str, dict[CellKey, float]]) -> Iterator[Part]:
 def _timed_rows(run: PaperRun) -> pl.DataFrame:
     rows = run.data.whole
     if not rows["seconds"].sum() > 0:
-        raise MeasureError("needs the duration of episodes, which the run does not have")
+        raise MeasureError("needs the durations of the episodes, which the run lacks")
     return rows
 
 
@@ -356,7 +358,7 @@ def distances_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
 
 
 def _examples(runs: Sequence[PaperRun], distances: Sequence[str], scored: pl.DataFrame) -> Table:
-    """Return examples for some originals: an added adverb, another name, and another name in a question or hint."""
+    """Return examples of paraphrases with an added adverb, another name, or another name in a question or hint."""
     cells, _ = of_each(runs, cell_rates)
     success = average(list(cells.values()))
     is_renamed = pl.col("object").is_in(_RENAMED)
@@ -387,8 +389,8 @@ def _examples(runs: Sequence[PaperRun], distances: Sequence[str], scored: pl.Dat
             *(Column(name, "number") for name in distances),
         ),
         tuple(rows),
-        "For the originals with the most paraphrases: the paraphrase with the median PD among added adverbs, other "
-        "names, and other names in a question or hint. Success: mean over models.",
+        "For the originals with the most paraphrases: the paraphrase with the median PD among those with an "
+        "added adverb, another name, or another name in a question or hint. Success: mean over models.",
     )
 
 
@@ -405,7 +407,7 @@ EXHIBITS = (
 
 
 def stats_of(runs: Sequence[PaperRun]) -> GridStats:
-    """Return statistics of the paraphrases in all runs, each with its largest multiplicity in a run and seed."""
+    """Return statistics of the paraphrases in all runs, counting each as often as in the run and seed with the most."""
     results, _ = of_each(runs, wordings_of)
     together: Counter[GridRow] = Counter()
     for wordings in results.values():
@@ -414,7 +416,7 @@ def stats_of(runs: Sequence[PaperRun]) -> GridStats:
 
 
 def wordings_of(run: PaperRun) -> Counter[GridRow]:
-    """Return the paraphrases in a run with their maximum multiplicity within a seed."""
+    """Return the paraphrases in a run, each with its largest number of occurrences in one seed."""
     rows = paraphrases(run.data.frame)
     scores = [
         pl.col(name) if name in rows.columns else pl.lit(None, pl.Float64).alias(name)

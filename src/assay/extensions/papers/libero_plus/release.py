@@ -1,6 +1,6 @@
 """LIBERO-plus: each name in its classification, decoded into a perturbation of a built-in task.
 
-A policy receives the built-in instruction or that of the language task's file, never the name.
+A policy receives the built-in instruction, or the one in the task file of a language task, never the name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ NOISE: tuple[tuple[str, Callable[..., Severe]], ...] = (
     ("fog", Fog),
     ("glass blur", GlassBlur),
 )
-"""Image corruptions: numbers 1-10 are the first one in order of severity, 11-20 the second, and so on."""
+"""Image corruptions by noise number: 1 to 10 are the severities of the first, 11 to 20 those of the second, and so on.
+"""
 SEVERITIES = 10
 FILES = {
     "add": "more things",
@@ -103,7 +104,7 @@ def _changes(
         yield from _view(*decoded.view)
     if decoded.start:
         angles = starts.get(decoded.start)
-        problem = f"{folder / plus.JOINTS}: has no joint angles of the start {decoded.start}"
+        problem = f"{folder / plus.JOINTS}: has no joint angles for start {decoded.start}"
         yield "joint angles", Unavailable(problem) if angles is None else StartJoints(angles)
     if decoded.noise is not None:
         yield _noise(decoded.noise, entry)
