@@ -22,7 +22,7 @@ def libero(
     command: Annotated[
         list[str],
         typer.Argument(
-            metavar="-- COMMAND ...", help="Command to run, e.g. python main.py, with its options."
+            metavar="-- COMMAND ...", help="Command to run, with its options, e.g. python main.py --trials 5."
         ),
     ],
     options: RunOptions,
