@@ -151,7 +151,9 @@ class WorkerPool(ABC):
                     workers.append(self._start())
                     continue
                 # A worker that has not been placed or loaded yet is not waited for once nothing is left to execute.
-                if all(worker.current is None for worker in workers) and (stopping() or len(busy) < len(workers)):
+                if all(worker.current is None for worker in workers) and (
+                    stopping() or len(busy) < len(workers)
+                ):
                     return
                 for worker in self._wait(busy):
                     try:
