@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -227,3 +227,14 @@ def _grouped_bars(title: str, rows: Mapping[str, Mapping[QuestionKind, float]], 
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
     return Drawing("kinds", title, f"Means over data sets; {_CHANCE}", (WIDTH, 3.4), paint)
+
+
+FIGURES: Mapping[str, tuple[str, Callable[[ReportData], Drawing | Iterator[Drawing]]]] = {
+    "Figure 5": ("The best models compared with people", best_figures),
+    "Figure 20": ("The best models across the six kinds", kinds_figure),
+    "Figure 19": ("Performance and size", size_figure),
+    "Figure 6": ("One to four static cameras: overall accuracy, and errors by component", camera_figures),
+    "Figure 7": ("Error categories by level", mistakes_figure),
+    "Figure 3": ("Questions by kind and data set", counts_figure),
+}
+"""Title and function of each figure by its label in the paper."""

@@ -10,18 +10,43 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.extensions.eqa.actions import ActionLevel
 from assay.extensions.eqa.question import LETTERS, Question, QuestionKind
-from assay.extensions.eqa.scoring import figures, tables
 from assay.extensions.eqa.scoring.accuracy import PARTS, Mean
+from assay.extensions.eqa.scoring.figures import FIGURES, overall_figure, overall_mark
 from assay.extensions.eqa.scoring.results import ModelFacts, ReportData
 from assay.extensions.eqa.scoring.score import ModelScore, Score
+from assay.extensions.eqa.scoring.tables import TABLES
 from assay.measures.result import Missing, Result
 from assay.measures.views.forest import MOST
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table, Value, declared_columns
 from assay.measures.views.wording import between, listed, number, percent, plural, points
-from assay.report.papers import Make, Paper, PaperReport, PaperSection, exhibit
+from assay.report.papers import ExhibitPlan, Make, Paper, PaperReport, plan_sections
 
 ABOUT = "ActionEQA: Action Interface for Embodied Question Answering"
+SECTIONS = (
+    (
+        "Performance",
+        "Accuracy of each model by data set and kind. Every question has four options: chance is 25 %.",
+        ("Table 1", "Accuracy", "Section 3.2", "Figure 5", "Figure 20", "Figure 19", "Section C.4"),
+    ),
+    (
+        "Views and contrasts",
+        "The same items with more cameras or from another perspective, and paired contrasts.",
+        ("Table 2", "Figure 6", "Table 3", "Table 4", "Contrasts"),
+    ),
+    (
+        "Errors",
+        "Errors by component of the action, and error categories.",
+        ("Table 11", "Table 12", "Components", "Figure 7", "Table 13"),
+    ),
+    ("The questions", "Statistics of the question set.", ("Table 7", "Table 8", "Table 9", "Figure 3")),
+    (
+        "Checks",
+        "Replies without an answer count as wrong; questions that an endpoint did not answer are not scored.",
+        ("Checks",),
+    ),
+)
+"""Title, description and exhibits of each section; exhibits without a number are not in the paper."""
 MIN_CELL_QUESTIONS = 10
 """Number of questions per data set and kind below which a warning is shown."""
 UNEVEN_P = 0.001
@@ -32,11 +57,9 @@ MAX_UNPARSED = 0.05
 
 def report(score: Score, questions: Sequence[Question], facts: Mapping[str, ModelFacts]) -> PaperReport:
     """Create the report, with the tables and figures for which there are answers."""
-    data = ReportData(score, questions, facts)
-    sections = tuple(
-        PaperSection(title, about, tuple(exhibit(*plan, data) for plan in exhibits))
-        for title, about, exhibits in SECTIONS
-    )
+    exhibits = {**TABLES, **FIGURES, **OWN_EXHIBITS}
+    plans = (ExhibitPlan(label, *plan) for label, plan in exhibits.items())
+    sections = tuple(plan_sections(SECTIONS, plans)(ReportData(score, questions, facts)))
     models = tuple((name, summarise(model, score.chance)) for name, model in score.models.items())
     made_from = f"answers to {plural(score.questions, 'question')}"
     paper = Paper("actioneqa", ABOUT, lambda runs: ())
@@ -99,8 +122,8 @@ def summarise(model: ModelScore, chance: float) -> str:
 def accuracy_parts(data: ReportData) -> Iterator[Drawing | Table | Missing]:
     """Yield the overall accuracy as a figure, and the accuracy by data set and kind as a table."""
     models = list(data.score.models.items())[:MOST]
-    marks = [figures.overall_mark(name, model.standing) for name, model in models]
-    yield figures.overall_figure("overall", "Overall accuracy", {"": marks}, data.score.chance)
+    marks = [overall_mark(name, model.standing) for name, model in models]
+    yield overall_figure("overall", "Overall accuracy", {"": marks}, data.score.chance)
     yield _results_table(
         "kinds",
         "Accuracy by data set and kind",
@@ -214,6 +237,16 @@ def check_tables(data: ReportData) -> Iterator[Table]:
         )
 
 
+OWN_EXHIBITS: Mapping[str, tuple[str, Make]] = {
+    "Accuracy": ("Overall, and by data set and kind", accuracy_parts),
+    "Section 3.2": ("Inference compared with prediction, and levels", levels_table),
+    "Contrasts": ("Models, directions and views on the same items", contrast_tables),
+    "Components": ("Error rates by component and dimension", components_table),
+    "Checks": ("Letters, missing answers, request settings and annotator agreement", check_tables),
+}
+"""Title and function of each exhibit defined in this module."""
+
+
 def _results_table(name: str, title: str, rows: Sequence[tuple[str, Result]], note: str) -> Table | Missing:
     """Return a table with the model and the declared columns of each result."""
     if not rows:
@@ -221,62 +254,3 @@ def _results_table(name: str, title: str, rows: Sequence[tuple[str, Result]], no
     declared = declared_columns(type(rows[0][1]))  # type: ignore[arg-type]  # classes are hashable
     values = tuple((model, *(getattr(result, field) for field in declared)) for model, result in rows)
     return Table(name, title, (Column("model"), *declared.values()), values, note)
-
-
-SECTIONS: tuple[tuple[str, str, tuple[tuple[str, str, Make], ...]], ...] = (
-    (
-        "Performance",
-        "Accuracy of each model by data set and kind. Every question has four options: chance is 25 %.",
-        (
-            ("Table 1", "Models, data sets and kinds", tables.main_table),
-            ("Accuracy", "Overall, and by data set and kind", accuracy_parts),
-            ("Section 3.2", "Inference compared with prediction, and levels", levels_table),
-            ("Figure 5", "The best models compared with people", figures.best_figures),
-            ("Figure 20", "The best models across the six kinds", figures.kinds_figure),
-            ("Figure 19", "Performance and size", figures.size_figure),
-            ("Section C.4", "Consistency across data sets", tables.consistency_table),
-        ),
-    ),
-    (
-        "Views and contrasts",
-        "The same items with more cameras or from another perspective, and paired contrasts.",
-        (
-            ("Table 2", "One to four static cameras", tables.cameras_table),
-            (
-                "Figure 6",
-                "Overall accuracy and errors with one to four static cameras",
-                figures.camera_figures,
-            ),
-            ("Table 3", "Wrist camera, static camera, and both", tables.perspectives_table),
-            ("Table 4", "Value of the wrist camera and of both cameras", tables.view_value_table),
-            ("Contrasts", "Models, directions and views on the same items", contrast_tables),
-        ),
-    ),
-    (
-        "Errors",
-        "Errors by component of the action, and error categories.",
-        (
-            ("Table 11", "Normalised error proportions by view", tables.proportions_table),
-            ("Table 12", "Normalised error proportions, averaged over models", tables.mean_proportions_table),
-            ("Components", "Error rates by component and dimension", components_table),
-            ("Figure 7", "Error categories by level", figures.mistakes_figure),
-            ("Table 13", "Error categories in full", tables.mistakes_table),
-        ),
-    ),
-    (
-        "The questions",
-        "Statistics of the question set.",
-        (
-            ("Table 7", "Verbs of the instructions", tables.verbs_table),
-            ("Table 8", "Questions, images and episodes", tables.statistics_table),
-            ("Table 9", "Questions by level and direction", tables.counts_table),
-            ("Figure 3", "Questions by kind and data set", figures.counts_figure),
-        ),
-    ),
-    (
-        "Checks",
-        "Replies without an answer count as wrong; questions that an endpoint did not answer are not scored.",
-        (("Checks", "Letters, missing answers, request settings and annotator agreement", check_tables),),
-    ),
-)
-"""Title, description and exhibits of each section; exhibits without a number are not in the paper."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from assay.extensions.eqa.actions import ActionLevel
 from assay.extensions.eqa.annotations import error_categories
@@ -264,3 +264,19 @@ def counts_table(results: ReportData) -> Table:
         rows.append((name, *own, sum(own)))
     columns = (Column("data set"), *_columns("count", *QuestionKind, "all"))
     return Table("counts", "Questions", columns, tuple(rows))
+
+
+TABLES: Mapping[str, tuple[str, Callable[[ReportData], Table]]] = {
+    "Table 1": ("Models, data sets and kinds", main_table),
+    "Section C.4": ("Consistency across data sets", consistency_table),
+    "Table 2": ("One to four static cameras", cameras_table),
+    "Table 3": ("Wrist camera, static camera, and both", perspectives_table),
+    "Table 4": ("Value of the wrist camera and of both cameras", view_value_table),
+    "Table 11": ("Normalised error proportions by view", proportions_table),
+    "Table 12": ("Normalised error proportions, averaged over models", mean_proportions_table),
+    "Table 13": ("Error categories in full", mistakes_table),
+    "Table 7": ("Verbs of the instructions", verbs_table),
+    "Table 8": ("Questions, images and episodes", statistics_table),
+    "Table 9": ("Questions by level and direction", counts_table),
+}
+"""Title and function of each table by its label in the paper."""
