@@ -28,17 +28,17 @@ from assay.measures.findings import (
     FlawTest,
     Profiles,
     Untested,
-    loss,
     one_sided_p,
-    p_above_tolerated,
 )
+from assay.measures.findings import TOLERATED as TOLERATED_FAILURES
 from assay.measures.flaws import Flaw, OwnFlaw
 from assay.measures.result import Missing
 from assay.measures.sentences import format_counts, format_difference, format_share, format_unperturbed
 from assay.measures.success.drops import drop_evidence
 from assay.measures.success.rates import CONTROLS
-from assay.measures.views.wording import percent
+from assay.measures.views.wording import negate, percent
 from assay.support.stats.intervals import Interval
+from assay.support.stats.significance import binomial_at_least
 
 ABLE = 0.1
 """Threshold for the success rate in controls; a policy significantly below it is unable to perform the tasks."""
@@ -102,7 +102,10 @@ def prompt_tests(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         unable = control.interval.high < limit
         failures = control.count - control.successes
         lost = Interval(1 - control.interval.high, 1 - control.interval.low, control.interval.method)
-        p, share = p_above_tolerated(failures, control.count), 1 - control.successes / control.count
+        p, share = (
+            binomial_at_least(failures, control.count, TOLERATED_FAILURES),
+            1 - control.successes / control.count,
+        )
         evidence = Evidence(run, CONTROLS.name, "", share, lost, p, hits=failures, count=control.count)
         detail = NothingMore(control.interval.high < ABLE) if unable else None
         yield FlawTest(Flaw.UNABLE, (evidence,), p, lost, refuted=lost.high < UNHARMED, detail=detail)
@@ -170,7 +173,7 @@ def _run_tests(run: int, result: Tabletop) -> Iterator[FlawTest]:
 
 def _cost_tests(flaw: str, evidence: Sequence[Evidence]) -> Iterator[FlawTest]:
     """Yield one test for each loss under conditions in which success is expected."""
-    sizes = [loss(item.interval) for item in evidence if item.interval is not None]
+    sizes = [negate(item.interval) for item in evidence if item.interval is not None]
     refuted = all(size.high < UNHARMED for size in sizes)
     for item, size in zip(evidence, sizes, strict=True):
         assert item.p is not None
