@@ -33,15 +33,14 @@ from assay.extensions.tabletop.measures.scores import (
 from assay.extensions.tabletop.tasks import KINDS
 from assay.measures.findings import (
     HARMLESS,
+    TOLERATED,
     Claim,
     Evidence,
     Finding,
     FlawTest,
     Profiles,
     Untested,
-    loss,
     one_sided_p,
-    p_above_tolerated,
 )
 from assay.measures.flaws import Flaw, OwnFlaw
 from assay.measures.measure import Measure, Panel
@@ -64,9 +63,10 @@ from assay.measures.views.style import (
     share_limits,
 )
 from assay.measures.views.table import Column, Kind, Table, Value
-from assay.measures.views.wording import KeyNumber, between, p_phrase, percent, plural, points
+from assay.measures.views.wording import KeyNumber, between, negate, p_phrase, percent, plural, points
 from assay.report.run_report import RunReport
 from assay.support.stats.intervals import Interval
+from assay.support.stats.significance import binomial_at_least
 
 STRATIFIED = "95 % Wilson intervals, stratified by task; errors are excluded."
 CHANCE = "Chance by the paper's convention: 1/800 per required action."
@@ -402,7 +402,8 @@ def prompt_tests(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         unable = control.interval.high < limit
         failures = control.count - control.successes
         lost = Interval(1 - control.interval.high, 1 - control.interval.low, control.interval.method)
-        p, share = p_above_tolerated(failures, control.count), 1 - control.successes / control.count
+        p = binomial_at_least(failures, control.count, TOLERATED)
+        share = 1 - control.successes / control.count
         evidence = Evidence(run, CONTROLS.name, "", share, lost, p, hits=failures, count=control.count)
         detail = NothingMore(control.interval.high < ABLE) if unable else None
         yield FlawTest(Flaw.UNABLE, (evidence,), p, lost, refuted=lost.high < UNHARMED, detail=detail)
@@ -470,7 +471,7 @@ def _run_tests(run: int, result: Tabletop) -> Iterator[FlawTest]:
 
 def _cost_tests(flaw: str, evidence: Sequence[Evidence]) -> Iterator[FlawTest]:
     """Yield one test for each loss under conditions in which success is expected."""
-    sizes = [loss(item.interval) for item in evidence if item.interval is not None]
+    sizes = [negate(item.interval) for item in evidence if item.interval is not None]
     refuted = all(size.high < UNHARMED for size in sizes)
     for item, size in zip(evidence, sizes, strict=True):
         assert item.p is not None
