@@ -44,9 +44,7 @@ class MemorisedEpisode(NamedTuple):
 
 @lru_cache(maxsize=256)
 def memorise(spec: EpisodeSpec, states: Path | None = None, goal: Goal | None = None) -> MemorisedEpisode:
-    """Run the oracle in an episode's control and return its episode, successful or not; ``goal`` replaces the task's
-    goal.
-    """
+    """Run the oracle in an episode's control and return its episode; ``goal`` replaces the task's goal."""
     env = control(spec, states)
     if goal is not None:
         env.task = replace(env.task, goal=goal)

@@ -106,9 +106,7 @@ def source_digests(module: str) -> dict[str, str]:
 
 
 def _imports(file: Path, module: str) -> Iterator[str]:
-    """Yield the fully qualified names that a module's source imports, including names that are defined in other
-    modules.
-    """
+    """Yield the fully qualified names of the modules, and of the names in modules, that a source file imports."""
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):

@@ -33,9 +33,7 @@ class LerobotPolicy:
     def __init__(
         self, path: str, device: str = "", orientation: str = Orientation.ROTATED, wait: int = 10
     ) -> None:
-        """``device``: cpu, cuda, ..., by default chosen by LeRobot. ``wait``: number of waiting steps at an episode's
-        start.
-        """
+        """``device``: such as cuda, by default chosen by LeRobot. ``wait``: waiting steps at an episode's start."""
         self._path = Path(path)
         self._device, self._orientation = device, parse_orientation(orientation)
         self.waiting = wait

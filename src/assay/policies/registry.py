@@ -41,9 +41,7 @@ def load_policy(address: str, world: str = LIBERO) -> Policy:
 
 
 def missing_methods(policy: object) -> str:
-    """Return the names of the required methods that an object or class lacks, joined for a message; empty if it lacks
-    none.
-    """
+    """Return the required methods that an object or class lacks, joined for a message; empty if it lacks none."""
     return " and no ".join(name for name in ("reset", "act") if not callable(getattr(policy, name, None)))
 
 

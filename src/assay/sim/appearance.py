@@ -34,9 +34,7 @@ SPOTS = 3
 SPOT = 0.34
 """Mean radius of a speckle, as a fraction of the distance between speckles."""
 DARK = 0.5
-"""Maximum luminance (Rec. 709, 0 to 1) of a colour whose pattern has a lighter second colour; brighter colours get a
-darker one.
-"""
+"""Maximum luminance (Rec. 709, 0 to 1) of colours whose pattern has a lighter, not a darker, second colour."""
 DARKER, LIGHTER = 0.22, 0.75
 """Factors for the second colour of a pattern: a bright colour is multiplied by the first factor, and a dark one is
 moved towards white by the second.

@@ -73,9 +73,7 @@ class CategoryVariant:
     colour: Colour | None = None
     """Red, green and blue of the brightest part, 0 to 1; darker parts stay darker. None keeps the base's colours."""
     dark: Colour | None = None
-    """Red, green and blue of the darkest part; the colours of other parts are interpolated. None for shades of
-    ``colour``.
-    """
+    """Red, green and blue of the darkest part; others are interpolated. None for shades of ``colour``."""
     size: float = 1.0
     """Scale factor for the base's lengths."""
 

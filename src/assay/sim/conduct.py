@@ -57,7 +57,7 @@ MAX_RECORDED = 1e6
 
 @machine_code
 def _distance_outside(point, place, turn, low, high):  # type: ignore[no-untyped-def]
-    """Return the distance, in metres, from a point to a box in the frame with origin ``place`` (3,) and axes ``turn``
+    """Return the distance from a point to a box, in metres; the box's frame has origin ``place`` and axes ``turn``
     (9,).
     """
     total = 0.0
@@ -308,9 +308,7 @@ class EffectWatch:
 
 @machine_code
 def _update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
-    """Update ``peaks`` (owners,), the largest force so far, in newtons, that any one part of the robot exerted on each
-    owner.
-    """
+    """Update ``peaks`` (owners,): the largest force so far, in newtons, of any one part of the robot on each owner."""
     # Per part, because the forces of two fingers on the object between them cancel out.
     total = np.zeros((len(peaks), PARTS, 3))
     for row in range(len(owners)):

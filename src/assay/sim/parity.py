@@ -209,9 +209,7 @@ def _truths(file: Path, simulate: Simulate, details: list[str]) -> tuple[int, in
 
 
 def _model_difference(file: Path, pack: LiberoPack, simulate: Simulate) -> str:
-    """Return a line that lists the fields in which Assay's and LIBERO's compiled models differ; empty if they are
-    equal.
-    """
+    """Return a line that lists the fields in which the two compiled models differ; empty if they are equal."""
     match = re.fullmatch(r"(.+)_(\d+)", file.name.removesuffix(".xml.gz"))
     if match is None:
         raise StateError(f"{file}: the file name must be SUITE_NUMBER.xml.gz")

@@ -220,9 +220,7 @@ class PlacementScene:
         return np.concatenate([[0.0], data.qpos, data.qvel]), self._fixtures.copy()
 
     def _over_ground(self, entity: EntityIndex, pose: np.ndarray, ceiling: float) -> np.ndarray:
-        """Return the pose, shifted so that the object's lowest point is just above the highest surface below its centre
-        and rim.
-        """
+        """Return the pose, shifted so that the object is just above the highest surface below its centre and rim."""
         self._set(entity, pose)
         mujoco.mj_kinematics(self.model, self.data)
         low, high = bounding_box(self.model, self.data, entity.geoms)
@@ -382,9 +380,7 @@ class _LayoutSampler:
         return np.concatenate([np.array(layout.offset) + (x, y, height), quaternion])
 
     def _uniform(self, name: str, low: float, high: float, kind: str = "layout") -> float:
-        """Sample a number from one of the entity's random streams, uniformly; ``low`` may exceed ``high``, as in
-        LIBERO.
-        """
+        """Sample uniformly from one of the entity's random streams; ``low`` may exceed ``high``, as in LIBERO."""
         if self._seed is None:
             return (low + high) / 2
         if (name, kind) not in self._streams:

@@ -35,17 +35,11 @@ AMBIENT = 0.4
 
 
 COLOUR = 12.0
-"""Minimum CIELAB distance between the mean colours of distinguishable entities; for adjacent patches about 2 would
-suffice.
-"""
+"""Minimum CIELAB distance between distinguishable mean colours; about 2 would suffice for adjacent patches."""
 PATTERN = 12.0
-"""Minimum mean CIELAB distance between corresponding pixels of entities with distinguishable patterns, at the best
-alignment.
-"""
+"""Minimum mean CIELAB distance between corresponding pixels of distinguishable patterns, at the best alignment."""
 OUTLINE = 0.1
-"""Minimum fraction of the combined area that only one of two entities with distinguishable outlines covers, at the best
-alignment.
-"""
+"""Minimum fraction of the combined area covered by only one of two distinguishable outlines, at the best alignment."""
 SIZE = 1.3
 """Minimum ratio between the pixel counts of two entities with distinguishable sizes."""
 _SHIFT = 3

@@ -16,9 +16,7 @@ from assay.sim.simulation import Simulation
 from assay.support.jit import machine_code
 
 ARENA = "arena"
-"""Name used as the owner of all geoms that belong neither to the robot nor to an entity, such as the table and the
-floor.
-"""
+"""Owner name of geoms that belong neither to the robot nor to an entity, such as the table and the floor."""
 PARTS = 5
 """Number of labels for parts of the robot: not the robot, arm, palm, left finger, right finger."""
 _NOT_ROBOT, ARM_PART, _PALM, _LEFT, _RIGHT = range(PARTS)

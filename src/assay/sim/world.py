@@ -387,9 +387,7 @@ def _states_file(layout: str, states: Path | None) -> Path:
 
 
 def _layout(spec: EpisodeSpec) -> str:
-    """Return the id of the task whose stored states fit an episode: the episode's task, or that of a perturbation's
-    scene file.
-    """
+    """Return the task whose stored states fit an episode: the episode's, or that of a perturbation's scene file."""
     layout = spec.task
     for perturbation in spec.perturbations:
         if perturbation.scene_file is not None:

@@ -52,9 +52,7 @@ class ReplayPolicy(OpenLoopPolicy):
         ]
 
         def mismatch(memory: MemorisedEpisode) -> tuple[float, bool]:
-            """Return the sum of all displacements, in metres, plus 1 m for each entity that is in only one of the
-            scenes.
-            """
+            """Return the sum of all displacements, in metres, plus 1 m for each entity that only one scene contains."""
             shared = memory.positions.keys() & positions.keys()
             moved = sum(np.linalg.norm(memory.positions[name] - positions[name]) for name in shared)
             unmatched = len(memory.positions.keys() ^ positions.keys())

@@ -88,9 +88,7 @@ class KeywordPolicy(FlawedPolicy):
 
 
 def word_overlap(text: str, instruction: str) -> float:
-    """Return the fraction of an instruction's content words that occur in a text; 0 if a missing word's opposite
-    occurs.
-    """
+    """Return the fraction of an instruction's content words in a text; 0 if a missing word's opposite occurs."""
     content, present = set(words(instruction)) - FUNCTION_WORDS, set(words(text))
     if any(word in content - present and OPPOSITES[word] in present for word in OPPOSITES):
         return 0.0

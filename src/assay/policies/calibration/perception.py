@@ -48,9 +48,7 @@ class ColourPolicy(FlawedPolicy):
 
 
 def mean_colour(model: mujoco.MjModel, entity: EntityIndex) -> np.ndarray:
-    """Return the mean colour of an entity's visible geoms, weighted by size: red, green and blue from 0 to 1, shape
-    (3,).
-    """
+    """Return the mean RGB colour of an entity's visible geoms, weighted by size: values from 0 to 1, shape (3,)."""
     geoms = [geom for geom in range(model.ngeom) if model.body_rootid[model.geom_bodyid[geom]] == entity.body]
     visible = [geom for geom in geoms if geom not in entity.geoms] or geoms
     sizes = [float(np.sort(model.geom_aabb[geom, 3:])[1:].prod()) for geom in visible]

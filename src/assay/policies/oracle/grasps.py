@@ -97,9 +97,7 @@ class Obstacles:
     def count_contacts(
         self, position: np.ndarray, rotation: np.ndarray, part: np.ndarray = OPEN_GRIPPER
     ) -> int:
-        """Return the number of gripper points (p, 3) that, at a given pose, are in a box or closer to one than the
-        clearance.
-        """
+        """Return the number of gripper points (p, 3) that are in a box, or closer to one than the clearance."""
         return int(_count_inside(np.asarray(part @ rotation.T + position), *self._arrays))
 
 

@@ -33,9 +33,7 @@ ROTATION_COST = 0.01
 ROUND_RATIO = 0.85
 """Minimum ratio of smallest to largest footprint extent for an object to count as round."""
 UPRIGHT_COSINE = 0.99
-"""Cosine of the tilt angle below which an object counts as leaning; a leaning object is inserted only as far as
-necessary.
-"""
+"""Cosine of the tilt below which an object counts as leaning and is inserted only as far as necessary."""
 LYING_COSINE = 0.35
 """Maximum cosine of the tilt angle of an object that counts as lying on its side."""
 OUTSIDE_M = 0.05
@@ -53,9 +51,7 @@ UP = np.array([0.0, 0.0, 1.0])
 LEAN_ANGLES = np.radians([35.0, 60.0, 85.0])
 """Lean angles, in radians, for objects that do not fit upright."""
 LEVEL_TOLERANCE = 0.1
-"""Maximum sine of the angle between a lying object's axis and the horizontal, and maximum 1 - cosine of an upright
-object's tilt.
-"""
+"""Maximum sine of a lying object's angle to the horizontal, and maximum 1 - cosine of an upright object's tilt."""
 
 
 class PlacementArea:

@@ -56,8 +56,7 @@ MAX_GRASP_ERROR_M = 0.03
 CROWDING_COST = 0.005
 """Cost per gripper point that touches an obstacle when the object is at its spot."""
 LOW_OBJECT_M = 0.05
-"""Maximum height, in metres, of an object that is first slid into the open if the gripper has no free space around it.
-"""
+"""Maximum height, in metres, of an object that is slid into the open if the gripper has no space around it."""
 MIN_CONTACTS = 8
 """Minimum number of gripper points touching obstacles at which an object is slid into the open."""
 SLIDE_DISTANCE_M = 0.08

