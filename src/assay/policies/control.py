@@ -1,4 +1,4 @@
-"""The control of an episode, which is the unperturbed task with the same seed, and the oracle's episodes in it."""
+"""The control of an episode (the unperturbed task with the same seed), and the oracle's episodes in controls."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class MemorisedEpisode(NamedTuple):
 
 @lru_cache(maxsize=256)
 def memorise(spec: EpisodeSpec, states: Path | None = None, goal: Goal | None = None) -> MemorisedEpisode:
-    """Run the oracle in an episode's control, whether or not it succeeds; ``goal`` replaces the task's goal."""
+    """Run the oracle in an episode's control and return its episode; ``goal`` replaces the task's goal."""
     env = control(spec, states)
     if goal is not None:
         env.task = replace(env.task, goal=goal)

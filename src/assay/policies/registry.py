@@ -41,7 +41,7 @@ def load_policy(address: str, world: str = LIBERO) -> Policy:
 
 
 def missing_methods(policy: object) -> str:
-    """Return the required methods that an object or class lacks, as text for a message; empty if it has all of them."""
+    """Return the required methods that an object or class lacks, joined for a message; empty if it lacks none."""
     return " and no ".join(name for name in ("reset", "act") if not callable(getattr(policy, name, None)))
 
 
@@ -63,7 +63,7 @@ def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
 
 
 def connect_policy(address: str, world: str = LIBERO) -> tuple[Policy, dict[str, str]]:
-    """Create a policy, connect it to its server, if it has one, and return it with its metadata.
+    """Create a policy, connect it to its server if it has one, and return the policy with its metadata.
 
     The metadata of a user's class is omitted, because a run with worker processes does not instantiate the class.
     """
@@ -115,7 +115,8 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
 
 
 def _suggest_python(name: str) -> str:
-    """Return the address meant by ``my_policy.py``, ``my_policy.py:Mine`` or ``my_policy:Mine``; empty otherwise.
+    """Return the address that was probably meant by ``my_policy.py``, ``my_policy.py:Mine`` or ``my_policy:Mine``, or
+    nothing.
 
     A file outside the working directory is importable only from its own folder, which the suggestion then names.
     """

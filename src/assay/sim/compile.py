@@ -22,7 +22,7 @@ from assay.tasks.scene import Entity, Predicate, Scene
 
 @dataclass(frozen=True, slots=True)
 class EntityIndex:
-    """Ids of an entity's elements in the compiled model."""
+    """Ids of an entity's body, joints and geoms in the compiled model."""
 
     name: str
     category: str
@@ -43,7 +43,7 @@ class EntityIndex:
 
 @dataclass(frozen=True, slots=True)
 class RegionIndex:
-    """Ids of a region's elements in the compiled model."""
+    """Ids of a region's site and joints in the compiled model."""
 
     name: str
     site: int
@@ -81,15 +81,15 @@ class CompiledScene:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the labels in a segmentation image."""
+        """Names of the labels in a segmentation image, in the order of the labels."""
         return ("arena", "robot", *(entity.name for entity in self.scene.entities))
 
     def mechanism(
         self, predicate: Predicate, name: str
     ) -> tuple[EntityIndex, tuple[int, ...], Mechanism] | None:
-        """Return the entity, the joint ids and the mechanism to which a predicate such as Open refers.
+        """Return the entity, joint ids and mechanism to which a predicate such as Open applies.
 
-        ``name``: an entity or a region. Returns None if its category cannot open or switch that way.
+        ``name``: an entity or a region. Returns None if the entity's category has no such mechanism.
         """
         region = self.regions.get(name)
         entity = self.entities.get(name if region is None else region.parent or "")
@@ -133,7 +133,7 @@ def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
             offered = [name for name in sites if name.startswith(prefix) and "default_site" not in name]
             raise TaskError(
                 f"the {pack.name} pack's {entities[region.target].category} has no region "
-                f"'{region.name}' (as '{region.full_name}'): {did_you_mean(region.full_name, offered)}"
+                f"'{region.name}' (full name '{region.full_name}'): {did_you_mean(region.full_name, offered)}"
             )
     bodies = tuple(entities[fixture.name].body for fixture in scene.fixtures)
     return CompiledScene(
@@ -164,7 +164,7 @@ def live_fixtures(model: mujoco.MjModel, compiled: CompiledScene) -> np.ndarray:
 
 
 def _entity_index(model: mujoco.MjModel, pack: AssetPack, entity: Entity) -> EntityIndex:
-    """Look up an entity's elements. Raises AssetError if its document lacks a site that defines its extent."""
+    """Look up an entity's body, joints and geoms. Raises AssetError if the site that defines its size is missing."""
     root = model.body(f"{entity.name}_main").id
     bodies = {root}
     for body in range(root + 1, model.nbody):  # parents come before their children
@@ -213,18 +213,18 @@ class Boxes:
     """Half-lengths along the axes, (n, 3)."""
 
     def transform(self, position: np.ndarray, rotation: np.ndarray) -> Boxes:
-        """Return the boxes with their common frame moved to a position (3,) with a rotation (3, 3)."""
+        """Return the boxes rotated about the origin by ``rotation`` (3, 3) and then translated by ``position`` (3,)."""
         return Boxes(self.centre @ rotation.T + position, rotation @ self.axes, self.half)
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The lowest and highest x, y and z of each box, each (n, 3)."""
+        """Lower and upper corners of the axis-aligned bounding box of each box, each (n, 3)."""
         reach = np.einsum("nij,nj->ni", np.abs(self.axes), self.half)
         return self.centre - reach, self.centre + reach
 
 
 def geom_boxes(model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]) -> Boxes:
-    """Return the current bounding boxes of geoms."""
+    """Return the oriented bounding boxes of geoms in their current poses."""
     ids = np.fromiter(geoms, dtype=np.intp)
     rotation = data.geom_xmat[ids].reshape(-1, 3, 3)
     centre = data.geom_xpos[ids] + np.einsum("nij,nj->ni", rotation, model.geom_aabb[ids, :3])

@@ -30,7 +30,7 @@ _NAME_ATTRIBUTES = frozenset(
         "body", "body1", "body2", "hfield", "target", "prefix", "site",
     )
 )  # fmt: skip
-"""Attributes whose values are element names."""
+"""MJCF attributes whose values are names of elements."""
 
 _MERGED = ("asset", "worldbody", "actuator", "sensor", "tendon", "equality", "contact")
 MIN_HALF_LENGTH = 1e-6
@@ -40,7 +40,7 @@ _GRIPPER_COLOUR = "0.0 0.0 0.5 1.0"
 _FURNITURE_COLOUR = "0.5 0.5 0.0 1.0"
 _ARM_DAMPING = (0.1, 0.1, 0.1, 0.1, 0.1, 0.01, 0.01)
 _WALL_FURNITURE = ("floor_lamp", "wall_unit")
-"""Name prefixes of drawn geoms that look like those of floors and walls but belong to furniture."""
+"""Prefixes of the names of furniture geoms that also begin with ``floor`` or ``wall``."""
 _MOUNT_TOP = np.array([0.0, 0.0, -0.01])
 
 
@@ -242,7 +242,7 @@ def _prepare_part(document: Element, prefix: str, collision_rgba: str) -> tuple[
 def _merge(root: Element, part: Element, into: Element | None = None) -> None:
     """Append a part's sections to those of ``root``, and its bodies to ``into``, by default the world body.
 
-    Of several assets with the same type and name, the first is kept.
+    If several assets have the same type and name, only the first is kept.
     """
     assets = {(asset.tag, asset.get("name")) for asset in root.iterfind("./asset/*")}
     for tag in _MERGED:
@@ -258,7 +258,7 @@ def _merge(root: Element, part: Element, into: Element | None = None) -> None:
 
 
 def _prefix(element: Element, prefix: str) -> None:
-    """Add a prefix to every name, and every reference to a name, that does not already have it."""
+    """Add a prefix to every name and every reference to a name, unless it already has the prefix."""
     for node in element.iter():
         for key in _NAME_ATTRIBUTES.intersection(node.keys()):
             value = node.attrib[key]

@@ -38,9 +38,9 @@ LIFT_HEIGHT = 0.02
 CARRIED_FRACTION = 0.5
 """Fraction of the horizontal distance to its destination that a carried object must have covered."""
 MOVED = 0.02
-"""Minimum displacement of an object or drawer that counts as moved, in metres."""
+"""Minimum displacement of an object or drawer for it to count as moved, in metres."""
 TURNED = 0.2
-"""Minimum rotation of a hinge that counts as moved, in radians."""
+"""Minimum rotation of a hinged part for it to count as moved, in radians."""
 MIN_DISPLACEMENT_M = 0.005
 """Minimum displacement of a bystander that is recorded, in metres; settling objects move less."""
 MIN_TILT_DEG = 5.0
@@ -50,14 +50,14 @@ MIN_OPENED_FRACTION = 0.05
 MIN_FORCE_N = 0.5
 """Minimum force that is recorded, in newtons."""
 EVENT_TOLERANCE = 0.002
-"""Largest displacement by an event for which an object or joint counts as unmoved, in metres or radians."""
+"""Maximum displacement caused by an event for an object or joint to count as unmoved, in metres or radians."""
 MAX_RECORDED = 1e6
-"""Upper limit of recorded values; larger ones are caused by a diverging simulation and are clipped."""
+"""Maximum of recorded values; larger values come from a diverging simulation and are clipped."""
 
 
 @machine_code
 def _distance_outside(point, place, turn, low, high):  # type: ignore[no-untyped-def]
-    """Return the distance, in metres, from a point to a box in the frame with origin ``place`` (3,) and axes ``turn``
+    """Return the distance from a point to a box, in metres; the box's frame has origin ``place`` and axes ``turn``
     (9,).
     """
     total = 0.0
@@ -72,7 +72,7 @@ def _distance_outside(point, place, turn, low, high):  # type: ignore[no-untyped
 
 @dataclass(slots=True)
 class _AtomProgress:
-    """One atom, the part of the model that it refers to, and its progress."""
+    """One goal atom, its object or moving part in the model, and its progress."""
 
     atom: Atom
     body: int
@@ -107,10 +107,10 @@ class StageWatch:
         self._initially_true: frozenset[Atom] = frozenset()
         progress = ((number, self._watch(atom, data)) for number, atom in enumerate(goal.atoms))
         self.watched = {number: watched for number, watched in progress if watched is not None}
-        """Progress of each atom that did not hold at the start, by the atom's number in the goal."""
+        """Progress of each atom that did not hold at the start, keyed by the atom's index in the goal."""
 
     def __call__(self, data: mujoco.MjData, touches: Touches | None, true: list[bool], step: int) -> None:
-        """Update the progress after control step ``step``; ``true`` holds the truth values of the atoms."""
+        """Update the progress after control step ``step``; ``true`` contains the truth values of the atoms."""
         for number, progress in list(self.watched.items()):
             if step == 0 and true[number]:
                 del self.watched[number]
@@ -149,7 +149,7 @@ class StageWatch:
             stages.update({stage: step for stage in current if stages.get(stage, step) is None})
 
     def inherit(self, before: StageWatch) -> None:
-        """Take over the progress of the same atoms from before an event."""
+        """Continue with the progress that ``before`` recorded for the same atoms up to an event."""
         earlier = {progress.atom: progress for progress in before.watched.values()}
         for number, watched in list(self.watched.items()):
             if watched.atom in earlier:
@@ -210,7 +210,7 @@ class EffectWatch:
     def __init__(
         self, compiled: CompiledScene, goal: Goal, data: mujoco.MjData, names: tuple[str, ...]
     ) -> None:
-        """Watch the entities that a goal does not mention; ``names`` are those of `RobotContacts`."""
+        """Watch the entities that a goal does not mention; ``names`` is `RobotContacts.names`."""
         self._names = names
         self._forces = np.zeros(len(self._names))
         self._arm: Counter[int] = Counter()
@@ -255,11 +255,12 @@ class EffectWatch:
         self._arm.update(set(touches.owners[touches.parts == ARM_PART].tolist()))
 
     def inherit(self, before: EffectWatch, then: np.ndarray, now: np.ndarray) -> None:
-        """Take over the record from before an event, except for objects and joints that the event moved.
+        """Continue with the record that ``before`` kept up to an event, except for objects and joints that the event
+        moved.
 
-        The record consists of forces, contacts of the arm, and the initial positions of bystanders and closed
-        parts. ``then`` and ``now`` are the joint positions immediately before and after the event, (nq,) in the
-        old and the new model.
+        The record consists of forces, contacts of the arm, and the initial positions of bystanders and closed parts.
+        ``then`` and ``now`` are the joint positions immediately before and after the event, (nq,) in the old and the
+        new model.
         """
         number = {name: index for index, name in enumerate(self._names)}
         for old, name in enumerate(before._names):
@@ -307,7 +308,7 @@ class EffectWatch:
 
 @machine_code
 def _update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
-    """Update in place the largest force so far, in newtons, of any one part of the robot on each owner, (owners,)."""
+    """Update ``peaks`` (owners,): the largest force so far, in newtons, of any one part of the robot on each owner."""
     # Per part, because the forces of two fingers on the object between them cancel out.
     total = np.zeros((len(peaks), PARTS, 3))
     for row in range(len(owners)):
@@ -320,12 +321,12 @@ def _update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
 
 
 def _clip(value: float) -> float:
-    """Clip a value from a diverging simulation to `MAX_RECORDED`, which a file can store."""
+    """Clip a value to `MAX_RECORDED` and replace NaN by 0, because a diverging simulation can produce both."""
     return float(np.nan_to_num(min(value, MAX_RECORDED)))
 
 
 def _above(values: Mapping[str, float], least: float, digits: int) -> dict[str, float]:
-    """Return the values above a limit, rounded."""
+    """Return the values above ``least``, rounded to ``digits`` decimal places."""
     return {name: round(_clip(value), digits) for name, value in values.items() if value > least}
 
 
@@ -354,6 +355,6 @@ class _BystanderPart:
     start: float
     """Initial joint value."""
     way: float
-    """Distance from the joint's initial value to the threshold for open or on."""
+    """Difference between the threshold for open or on and the joint's initial value."""
     closed: bool
-    """Whether the part was initially neither open nor on."""
+    """Whether the part was neither open nor on initially."""

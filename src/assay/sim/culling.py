@@ -15,7 +15,7 @@ from assay.sim.compile import geom_boxes
 SLACK = 1e-3
 """Minimum distance between a culled box and the view, in metres; round-off errors are a thousand times smaller."""
 _MIRRORS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_BOX)
-"""Types of geoms that can reflect in MuJoCo."""
+"""Types of geoms that MuJoCo can render as mirrors."""
 
 
 class Culling:
@@ -116,7 +116,7 @@ _CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1
 
 
 def _outside(planes: np.ndarray, centre: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """Return for each box, (n, 3) and (n, 3, 3), whether it is completely outside one of the planes."""
+    """Return whether each box, with centre (n, 3) and half axes (n, 3, 3), is completely outside one of the planes."""
     distance = centre @ planes[:, :3].T + planes[:, 3]  # (boxes, planes)
     reach = np.abs(np.einsum("pi,nij->npj", planes[:, :3], axes)).sum(axis=-1)
     return np.asarray((distance + reach < -SLACK).any(axis=1))

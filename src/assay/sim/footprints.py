@@ -1,4 +1,4 @@
-"""Footprints of categories on a surface, used to plan positions without a compiled scene."""
+"""Footprints of object categories, used to plan positions without compiling a scene."""
 
 from __future__ import annotations
 

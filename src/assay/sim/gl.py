@@ -87,7 +87,7 @@ def probe(backend: str) -> BackendTest:
 
 @cache
 def choice() -> str:
-    """Return the backend that ``MUJOCO_GL`` named at the first call; empty if the variable was not set."""
+    """Return the value that ``MUJOCO_GL`` had at the first call; empty if the variable was not set."""
     return os.environ.get("MUJOCO_GL", "").lower().strip()
 
 

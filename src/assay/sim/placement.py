@@ -31,7 +31,7 @@ LIFT_STEP = 0.004
 MAX_LIFT = 0.2
 """Maximum height by which an object is raised, in metres."""
 MAX_SETTLING_STEPS = 40
-"""Number of control steps (50 ms each) within which objects must come to rest."""
+"""Maximum number of control steps (50 ms each) in which objects must come to rest."""
 REST_SPEED = 5e-3
 """Speed below which objects count as at rest, in metres or radians per second."""
 EXPLOSION_SPEED = 50.0
@@ -62,8 +62,8 @@ _SOLID_OR_DRAWN = np.array([1, 1, 0, 0, 0, 0], dtype=np.uint8)
 ATTEMPTS = 40
 """Maximum number of attempts at a layout; after each one, an entity that made the layout invalid is resampled."""
 LAST_ENTITY_ATTEMPTS = 20
-"""Number of attempts, at first, that resample the last of the responsible entities; later ones resample the entity
-that has been resampled least often.
+"""Number of initial attempts that resample the last of the responsible entities; later attempts resample the one that
+has been resampled least often.
 """
 OBJECT_ATTEMPTS = 100
 """Maximum number of poses sampled for one object to find one without collisions."""
@@ -72,7 +72,7 @@ CEILING = 0.15
 """Height above a surface at which downward rays start, in metres; below the arm in its initial pose."""
 
 WORKSPACE_TOLERANCE = 0.06
-"""Largest depth of an object below the workspace's nominal height, in metres; deeper objects are off the workspace."""
+"""Maximum depth of an object below the workspace's nominal height, in metres; deeper objects are off the workspace."""
 
 
 class RejectedLayoutError(PlacementError):
@@ -130,9 +130,10 @@ class PlacementScene:
         mujoco.mj_kinematics(self.model, self.data)
 
     def lower(self, name: str, pose: np.ndarray, *, ceiling: float, alone: bool) -> np.ndarray:
-        """Return the pose (7,), moved vertically until the object is just above its support below ``ceiling``.
+        """Return the pose (7,), shifted vertically so that the object is just above its support, which is below
+        ``ceiling``.
 
-        ``alone``: ignore other movable objects, and do not end on top of a fixture. Raises RejectedLayoutError.
+        ``alone``: ignore other movable objects, and do not stack the object on a fixture. Raises RejectedLayoutError.
         """
         entity = self._compiled.entities[name]
         others = [other for other in self._movables.values() if alone and other.name != name]
@@ -157,9 +158,10 @@ class PlacementScene:
             mujoco.mj_kinematics(self.model, self.data)
 
     def try_pose(self, name: str, pose: np.ndarray) -> tuple[float, set[str]]:
-        """Return the height of an object's lowest point at a pose (7,), in metres, and the entities that it overlaps.
+        """Return the height of an object's lowest point at a pose (7,), in metres, and the entities that it overlaps
+        there.
 
-        The arena and the robot are listed as ''.
+        The arena and the robot are both named ''.
         """
         entity = self._compiled.entities[name]
         overlaps = self._overlaps(entity, pose)
@@ -218,7 +220,7 @@ class PlacementScene:
         return np.concatenate([[0.0], data.qpos, data.qvel]), self._fixtures.copy()
 
     def _over_ground(self, entity: EntityIndex, pose: np.ndarray, ceiling: float) -> np.ndarray:
-        """Return the pose, with the object's lowest point just above the highest surface below its centre and rim."""
+        """Return the pose, shifted so that the object is just above the highest surface below its centre and rim."""
         self._set(entity, pose)
         mujoco.mj_kinematics(self.model, self.data)
         low, high = bounding_box(self.model, self.data, entity.geoms)
@@ -322,7 +324,7 @@ def central_fixtures(compiled: CompiledScene) -> np.ndarray:
 
 @dataclass
 class _LayoutSampler:
-    """Samples one layout."""
+    """Sampler of one layout."""
 
     _compiled: CompiledScene
     _seed: int | None = None

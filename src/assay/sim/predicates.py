@@ -26,7 +26,7 @@ ON_SINK = 0.005
 IN_SINK = 0.01
 """Largest depth of an object's origin below the box of a region that it is in, in metres."""
 DEEPER_SINK = 0.02
-"""LIBERO-X's value of `IN_SINK`, in metres: the region of a caddy's compartment begins 1.1 cm above its floor."""
+"""LIBERO-X's value of `IN_SINK`, in metres: a caddy's region begins 1.1 cm above the floor of its compartment."""
 UP_HEIGHT = 1.0
 """Minimum world height at which an object counts as lifted (predicate Up), in metres."""
 REST_HEIGHT = 0.04
@@ -53,7 +53,7 @@ class Predicates:
         }
         rotated = {name for name, (least, most) in yaws.items() if least < most}
         self._rotated = {name for name, region in compiled.regions.items() if region.parent in rotated}
-        """Regions of objects that the sampler places at any yaw."""
+        """Regions of objects whose initial yaw varies between episodes."""
         absent = compiled.scene.absent
         regions = (region.full_name for region in compiled.scene.regions if region.target in absent)
         self._absent = {*absent, *regions}
@@ -111,7 +111,7 @@ class Predicates:
     def box_of(
         self, data: mujoco.MjData, element: Element, sink: float | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lower and upper corners of the axis-aligned box of an entity's colliding geoms or of a region.
+        """Return the lower and upper corners of the axis-aligned box around an entity's colliding geoms or a region.
 
         ``sink``: depth in metres by which a region is extended downwards, by default as for the predicate In.
         """

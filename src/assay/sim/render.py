@@ -34,7 +34,7 @@ MAX_IMAGE_SIDE = 4096
 """Largest width or height of an image, in pixels."""
 
 CAMERAS = ("agentview", "robot0_eye_in_hand")
-"""The two cameras whose images policies receive; a scene has further cameras."""
+"""The two cameras whose images policies receive; a scene has more cameras."""
 
 BACKGROUND, ROBOT_LABEL, FIRST_ENTITY = 0, 1, 2
 """Segmentation labels of the arena, the robot, and the first of the scene's entities, which are numbered in order."""
@@ -58,7 +58,7 @@ class Renderer:
         self._model = model
         self._data = mujoco.MjData(model)
         self._glows: list[tuple[int, list[int], Mechanism]] = []
-        """Site id, qpos addresses of the mechanism's joints, and mechanism of each glowing site."""
+        """Each glowing site: its id, the qpos addresses of the mechanism's joints, and the mechanism."""
         for entity in compiled.entities.values():
             if entity.category in GLOWING:
                 site = model.site(f"{entity.name}_{GLOWING[entity.category]}").id

@@ -16,9 +16,9 @@ from assay.sim.simulation import Simulation
 from assay.support.jit import machine_code
 
 ARENA = "arena"
-"""Owner name of all geoms that belong neither to the robot nor to an entity, such as the table and the floor."""
+"""Owner name of geoms that belong neither to the robot nor to an entity, such as the table and the floor."""
 PARTS = 5
-"""Number of part labels: not the robot, arm, palm, and each of the two fingers."""
+"""Number of labels for parts of the robot: not the robot, arm, palm, left finger, right finger."""
 _NOT_ROBOT, ARM_PART, _PALM, _LEFT, _RIGHT = range(PARTS)
 _PART_OF = {
     f"{GRIPPER}leftfinger": _LEFT,
@@ -63,7 +63,7 @@ class RobotContacts:
                 self._owner[geom] = -1
 
     def now(self, data: mujoco.MjData) -> Touches | None:
-        """Return the robot's current contacts, excluding self-contacts; None if none exist."""
+        """Return the robot's current contacts, excluding self-contacts; None if there are none."""
         contact = data.contact
         touches = Touches(
             *_contact_forces(

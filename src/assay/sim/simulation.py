@@ -28,7 +28,7 @@ ACTION_SIZE = 7
 _FULL = (mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjWARN_CNSTRFULL)
 """MuJoCo's warnings about contacts or constraints that were dropped for lack of memory."""
 OBSERVED_SUBSTEP = 23
-"""The substep before which LIBERO takes its observation."""
+"""Index of the substep before which LIBERO takes its observation."""
 
 
 class Simulation:
@@ -38,7 +38,7 @@ class Simulation:
         self.compiled = compiled
         self.predicates = Predicates(compiled)
         self.model = copy.copy(compiled.model)
-        """A copy of the compiled model, into which the fixtures' poses are written."""
+        """A copy of the compiled model, in which the fixtures have their current poses."""
         self.data = mujoco.MjData(self.model)
         self.renderer = Renderer(compiled, self.model)
         self.steps = 0
@@ -180,7 +180,7 @@ class Simulation:
         return all(self.predicates.holds(atom, self.data) for atom in goal.atoms)
 
     def state(self) -> InitialState:
-        """Return the current state, including that of the controller in the middle of an episode."""
+        """Return the current state; in the middle of an episode, it includes the controller's state."""
         data = self.data
         vector = np.concatenate([[data.time], data.qpos, data.qvel])
         drive = self.controller.drive() if self.steps or self._resumed else None
@@ -203,7 +203,7 @@ class Simulation:
         self.renderer.close()
 
     def _observe(self, qpos: np.ndarray) -> Observation:
-        """Observe with the joint positions ``qpos`` (nq,) in the images; the kinematics must match them."""
+        """Return an observation whose images show the joint positions ``qpos`` (nq,); the kinematics must match."""
         data = self.data
         return Observation(
             step=self.steps,

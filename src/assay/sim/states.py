@@ -26,7 +26,7 @@ class InitialState:
     fixtures: np.ndarray
     """Position and quaternion (w, x, y, z) of each fixture, in the scene's order: (fixtures, 7)."""
     drive: Drive | None = None
-    """State of the controller, if the state is from the middle of an episode."""
+    """State of the controller; None for a state at the start of an episode."""
 
     def __post_init__(self) -> None:
         for name in ("vector", "fixtures"):
@@ -49,7 +49,7 @@ class InitialState:
 
 
 def validate_state(compiled: CompiledScene, state: InitialState) -> InitialState:
-    """Return the state if it fits the scene. Raises StateError."""
+    """Return the state unchanged. Raises StateError if it does not fit the scene."""
     if state.vector.shape != (compiled.state_size,):
         model = compiled.model
         raise StateError(
@@ -68,7 +68,8 @@ def validate_state(compiled: CompiledScene, state: InitialState) -> InitialState
 
 
 def stored_state(compiled: CompiledScene, vector: np.ndarray, path: Path | str) -> InitialState:
-    """Return the initial state with a vector (1 + nq + nv,) from a file, and fixtures at the centres of their regions.
+    """Return the initial state that consists of a vector (1 + nq + nv,) from a file and fixtures at the centres of
+    their regions.
 
     Raises StateError, naming the file.
     """

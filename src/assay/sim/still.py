@@ -33,7 +33,7 @@ STATIC_AFTER = 3
 MIN_TRIANGLES = 20_000
 """Minimum number of triangles in a layer."""
 MAX_PIXELS = 512 * 512
-"""Maximum number of pixels of an image for which layers are used."""
+"""Maximum number of pixels in an image for layers to be used."""
 MAX_LAYERS = 2
 
 Place = tuple[int, int, int]
@@ -215,7 +215,7 @@ the last of which are colours and reflectance.
 
 _scene = mujoco.MjvScene(mujoco.MjModel.from_xml_string("<mujoco/>"), maxgeom=2)
 _GEOM_BYTES = int(_scene.geoms[1].size.ctypes.data - _scene.geoms[0].size.ctypes.data)
-"""Size of ``mjvGeom`` in bytes; a test checks the layout."""
+"""Size of ``mjvGeom`` in bytes; a test checks the struct's layout."""
 
 
 class _StaticLayer:
@@ -311,7 +311,7 @@ def _program(gl_context: Any) -> int | None:
 
 
 def _is_software() -> bool:
-    """Return whether the current GL is Mesa's software renderer (llvmpipe), version 4 or later."""
+    """Return whether the current GL renderer is Mesa's software renderer (llvmpipe), version 4 or later."""
     from OpenGL import GL
 
     renderer, version = (GL.glGetString(name) or b"" for name in (GL.GL_RENDERER, GL.GL_VERSION))

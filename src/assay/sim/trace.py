@@ -22,7 +22,7 @@ AFTERMATH_STEPS = 30
 MIN_AFTERMATH_STEPS = 4
 """Minimum length of the simulation after success, in control steps; by then a released object has begun to fall."""
 REST_SPEED = 0.01
-"""Speed below which objects count as at rest, in metres or radians per second."""
+"""Speed below which objects count as being at rest, in metres or radians per second."""
 
 
 class Trace:
@@ -93,7 +93,7 @@ class Trace:
         self._effects.inherit(effects, self._qpos, simulation.data.qpos)
 
     def _attach(self, simulation: Simulation) -> None:
-        """Look up the watched elements in a simulation's model."""
+        """Look up the objects and joints to record in a simulation's model."""
         compiled, data = simulation.compiled, simulation.data
         self._contacts = RobotContacts(compiled)
         self._stages = StageWatch(compiled, self._goal, data)
@@ -111,9 +111,10 @@ class Trace:
         self._limits = np.where(hinge, TURNED, MOVED)
 
     def record(self, *, is_withdrawn: bool) -> Record:
-        """Return the record; after success, continue the simulation with an open gripper and record the stages reached.
+        """Return the record; after success, simulate further with an open gripper and record the stages that are then
+        reached.
 
-        ``is_withdrawn``: the request was withdrawn, so that neither progress nor success counts.
+        ``is_withdrawn``: whether the request was withdrawn, so that neither progress nor success counts.
         """
         path = np.array(self._positions, np.float32).reshape(-1, 3)
         contacts = {name: tuple(spans) for name, spans in self._touched.items()}

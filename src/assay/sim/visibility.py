@@ -53,7 +53,7 @@ PIXELS = 20
 MARGIN = 2.0
 """Factor by which a planned object must exceed the visibility limits, because its position varies between episodes."""
 _DROP_HEIGHT = 0.02
-"""Height above a region from which its support is searched for, in metres."""
+"""Height above a region at which the downward search for its supporting surface starts, in metres."""
 
 _STEP = 2
 """Distance between neighbouring rays, in pixels."""
@@ -143,9 +143,9 @@ def _cast_rays(
     owners: int,
     tan_half_fov: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many rays hit each owner first, and how many would without the other owners, each (owners,).
+    """Return the number of rays that hit each owner first, and the number that would hit it without the other owners.
 
-    Boxes of one owner must be adjacent.
+    Both results have shape (owners,). Boxes of one owner must be adjacent.
     """
     nearest = np.full((_RAYS, _RAYS), np.inf)
     first = np.full((_RAYS, _RAYS), -1)
@@ -210,7 +210,7 @@ def seen_now(simulation: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[s
 
 
 class _PlacedEntity(NamedTuple):
-    """An entity at its planned pose."""
+    """Boxes and regions of an entity at its planned pose."""
 
     boxes: Boxes
     origin: np.ndarray
@@ -315,7 +315,7 @@ def _shape(
 ) -> tuple[Boxes, dict[str, tuple[np.ndarray, float]]]:
     """Return the boxes of a category at rest, and the centre (3,) and half-height of each of its regions, in metres.
 
-    ``opened`` names the regions that are initially open; an empty name stands for the entity itself.
+    ``opened``: names of the regions that are initially open; an empty name means the entity itself.
     """
     model, data = resting_model(pack, Entity("entity", category), fixture=fixture)
     mechanism = OPENING.get(category)
@@ -343,7 +343,7 @@ def _shape(
 def _room(
     arena: Arena, cameras: tuple[CameraChange, ...], robot: RobotStart, pack: AssetPack
 ) -> tuple[list[Viewpoint], Boxes]:
-    """Return the cameras of a room and the robot in its initial pose."""
+    """Return the cameras of a room, and the boxes of the robot in its initial pose."""
     model = _compile_room(Scene(arena, (), (), (), (), staging=Staging(cameras=cameras)), pack).model
     data = mujoco.MjData(model)
     data.qpos[:ARM] = np.add(HOME, robot.joints)

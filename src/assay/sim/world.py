@@ -45,9 +45,9 @@ VIDEO_PIXELS = 256
 MOVED = 0.002
 """Minimum distance between an object's positions before and after a change for it to count as moved, in metres."""
 DROP_HEIGHT = 0.02
-"""Height above its position from which a new object is dropped, in metres."""
+"""Height above its planned position from which a new object is dropped, in metres."""
 MAX_OVERLAP = 0.001
-"""Largest interpenetration of a moved object, in metres."""
+"""Maximum interpenetration of a moved object with others, in metres."""
 
 
 class LiberoWorld(World):
@@ -98,7 +98,7 @@ class LiberoWorld(World):
         return still
 
     def check_states(self, specs: Iterable[EpisodeSpec], folder: Path) -> None:
-        """Raise AssayError if a folder lacks any stored initial states that the episodes start from."""
+        """Raise StateError if ``folder`` lacks stored initial states of one of the episodes."""
         for layout in dict.fromkeys(map(_layout, specs)):
             file = _states_file(layout, folder)
             if not file.is_file():
@@ -165,7 +165,7 @@ class SceneEnv(Env):
         return self.simulation.is_satisfied(self.task.goal) if self.ending is None else self.ending()
 
     def become(self, task: Task, simulation: Simulation | None = None) -> None:
-        """Continue with another task, and in another simulation if one has taken over the state."""
+        """Continue with another task, and in another simulation if one has taken over the state of the current one."""
         if simulation is not None and simulation is not self.simulation:
             self._rendered -= self.simulation.renderer.count - simulation.renderer.count
             self.simulation = simulation
@@ -218,9 +218,9 @@ class LiberoEnv(SceneEnv):
         return watch(self.simulation, self.task, trigger)
 
     def prepare(self, change: Perturbation, rng: np.random.Generator) -> Callable[[], bool]:
-        """Return a function that applies a change once, and returns False while this is not possible.
+        """Return a function that applies a change once; it returns False while the change cannot be applied yet.
 
-        Raises AssayError if the change can never be applied. A changed scene is compiled immediately, as another
+        Raises AssayError if the change can never be applied. A changed scene is compiled immediately, into another
         model that takes over the state when the change is applied.
         """
         if change.world not in ("", LIBERO_WORLD.traits.name):
@@ -303,7 +303,7 @@ class Replacement:
                     self._new_places.append(entity)
                     self._vector[_place(new, entity)] = there + initial.vector[place] - here
         self._standing: list[tuple[int, int]] = []
-        """Index of each fixture that does not move, in the new and in the old scene."""
+        """Indices of each fixture that does not move, in the new and in the old scene."""
         self._shifted: list[EntityIndex] = []
         fixtures = {fixture.name: index for index, fixture in enumerate(before.scene.fixtures)}
         for index, fixture in enumerate(after.scene.fixtures):
@@ -364,7 +364,7 @@ def _place(simulation: Simulation, entity: EntityIndex) -> slice:
 
 
 def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None = None) -> InitialState:
-    """Return the initial state of an episode, sampled from its seed or stored at that index."""
+    """Return the initial state of an episode, which is sampled from its seed or stored under that index."""
     if spec.initial == "sampled":
         return simulation.sample(spec.world_seed)
     file, number = _states_file(_layout(spec), states), spec.world_seed
@@ -387,9 +387,7 @@ def _states_file(layout: str, states: Path | None) -> Path:
 
 
 def _layout(spec: EpisodeSpec) -> str:
-    """Return the id of the task whose stored states fit an episode: the episode's task, or that of a perturbation's
-    scene file.
-    """
+    """Return the task whose stored states fit an episode: the episode's, or that of a perturbation's scene file."""
     layout = spec.task
     for perturbation in spec.perturbations:
         if perturbation.scene_file is not None:

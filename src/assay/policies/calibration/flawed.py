@@ -25,7 +25,7 @@ class FlawedPolicy(Oracle):
     """
 
     def attach(self, env: SceneEnv) -> None:
-        """Store the environment before a plan is made."""
+        """Store the environment, and discard the reason why the last goal was impossible."""
         self._impossible = ""
         super().attach(env)
 
@@ -43,7 +43,7 @@ class FlawedPolicy(Oracle):
         return self._impossible or super().note
 
     def trained_tasks(self, spec: EpisodeSpec) -> list[Task]:
-        """Return the episode's task, followed by its sibling tasks that are possible in this scene."""
+        """Return the episode's task, then the other tasks of its scene that are possible in the current scene."""
         names = self._simulation.compiled.scene.names
         own = tasks.load(spec.task)
         others = [task for task in tasks.siblings(own) if task.id != own.id]
@@ -71,7 +71,7 @@ def names_in(goal: Goal) -> set[str]:
 
 
 def replace_objects(goal: Goal, names: Mapping[str, str]) -> Goal:
-    """Replace the first argument of each atom according to ``names``."""
+    """Return a goal with the first argument of each atom replaced according to ``names``."""
     return Goal(
         tuple(
             Atom(atom.predicate, (names.get(atom.arguments[0], atom.arguments[0]), *atom.arguments[1:]))

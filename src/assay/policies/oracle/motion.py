@@ -37,7 +37,7 @@ HALF_TURN = np.diag([-1.0, -1.0, 1.0])
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the cross product of two vectors (3,), ten times as fast as with numpy."""
+    """Return the cross product of two vectors (3,); for such short vectors, ten times as fast as ``np.cross``."""
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 

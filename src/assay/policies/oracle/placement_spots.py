@@ -1,4 +1,4 @@
-"""Free spots for an object in or on a region, with the object's rotation there: upright, leaning or on its side."""
+"""Free spots for an object in or on a region, and the object's rotation there: upright, leaning or on its side."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _COARSE, _FINE = (
 GAP_M = 0.01
 """Desired distance between bounding boxes, in metres."""
 SIDE_OVERLAP_COST, TOP_OVERLAP_COST = 10.0, 4.0
-"""Cost per metre of overlap with obstacles beside a spot, and above it."""
+"""Cost per metre of overlap with obstacles beside a spot, and of overlap with obstacles above it."""
 ROTATION_COST = 0.01
 """Cost per radian of rotation."""
 ROUND_RATIO = 0.85
 """Minimum ratio of smallest to largest footprint extent for an object to count as round."""
 UPRIGHT_COSINE = 0.99
-"""Cosine of the tilt below which an object counts as leaning; it is then inserted no further than necessary."""
+"""Cosine of the tilt below which an object counts as leaning and is inserted only as far as necessary."""
 LYING_COSINE = 0.35
-"""Cosine of the tilt up to which an object counts as lying on its side."""
+"""Maximum cosine of the tilt angle of an object that counts as lying on its side."""
 OUTSIDE_M = 0.05
 """Distance in front of a region, in metres, at which an object is rotated before it is inserted from the side."""
 SPOTS_PER_ROTATION = 8
@@ -51,7 +51,7 @@ UP = np.array([0.0, 0.0, 1.0])
 LEAN_ANGLES = np.radians([35.0, 60.0, 85.0])
 """Lean angles, in radians, for objects that do not fit upright."""
 LEVEL_TOLERANCE = 0.1
-"""Maximum sine of a lying object's axis to the horizontal, and maximum 1 - cosine of an upright object's axis."""
+"""Maximum sine of a lying object's angle to the horizontal, and maximum 1 - cosine of an upright object's tilt."""
 
 
 class PlacementArea:
@@ -210,9 +210,9 @@ def find_spots(
 ) -> list[PlacementSpot]:
     """Return spots for an object in or on a region, or at the centre of another object, best first.
 
-    The predicate determines the rotations: upright, on its side, or any, which means rotations about the vertical, and
-    leaning if the object is inserted from the side or does not fit upright. ``more``: number of other objects that
-    still have to be placed there.
+    The predicate determines the rotations: upright, on its side, or any. Any rotation means a rotation about the
+    vertical, or leaning if the object is inserted from the side or does not fit upright. ``more``: number of other
+    objects that still have to be placed there.
     """
     axis = scene.pose(entity)[1] @ up_axis(entity.category)
     turns = [rotation_about_z(angle) for angle in np.radians([0.0, 45.0, -45.0, 90.0, -90.0])]

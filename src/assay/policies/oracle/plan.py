@@ -1,4 +1,4 @@
-"""Planning: convert the atoms of a goal into skills, in a feasible order."""
+"""Planning: execute skills that make the atoms of a goal true, in a feasible order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ImpossibleError(TaskError):
 
 
 def pursue(scene: SceneState, goal: Goal) -> Motion:
-    """Make a goal true, atom by atom, repeating atoms that become false on the way.
+    """Make a goal true, atom by atom, and repeat atoms that become false on the way.
 
     Raises ImpossibleError before the first action if an atom can never become true. Returns False after the last
     unsuccessful pass.
@@ -113,7 +113,7 @@ def _steps(
 
 
 def _height(scene: SceneState, goal: Goal, atom: Atom) -> int:
-    """Return the height of an atom in a stack of placed objects, 0 for the lowest."""
+    """Return the level of an atom's object in a stack of objects to be placed, 0 for the lowest."""
     below: Atom | None = atom
     level = -1
     while level < len(goal.atoms) and below is not None:  # the bound ends circular goals

@@ -82,7 +82,7 @@ class SceneState:
         return Box(pieces.low.min(axis=0), pieces.high.max(axis=0))
 
     def rotated_pieces(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
-        """Return boxes as in `rotated_box`, one per colliding geom; low and high have shape (geoms, 3)."""
+        """Return the boxes of an entity's colliding geoms as in `rotated_box`; low and high have shape (geoms, 3)."""
         boxes = geom_boxes(self.model, self.data, entity.geoms)
         relative = replace(boxes, centre=boxes.centre - self.data.xpos[entity.body])
         return Box(*relative.transform(np.zeros(3), rotation).bounds)

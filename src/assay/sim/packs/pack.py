@@ -46,16 +46,14 @@ from assay.sim.texture_coordinates import parse_numbers
 from assay.tasks.scene import Arena
 
 PRIMITIVES = Path(__file__).parent / "primitives"
-"""Folder of the pack that ships with Assay; its frames, masses and joints fit LIBERO's states and actions."""
+"""Folder of the pack that ships with Assay; LIBERO's states and actions fit its frames, masses and joints."""
 SHAPES = ("cube", "sphere", "cylinder", "pyramid")
 """Abstract shapes, which are categories without a real counterpart that every pack provides."""
 
 
 @dataclass(eq=False)
 class AssetPack:
-    """The MJCF documents in a folder. Arenas or a robot missing from a plugin's folder are taken from the
-    primitives.
-    """
+    """The MJCF documents in a folder; a plugin's folder without arenas or a robot uses those of the primitives."""
 
     exact: ClassVar[bool] = False
     """Whether stepping repeats LIBERO's solver calls, so that rollouts are equal to LIBERO's."""
@@ -64,7 +62,7 @@ class AssetPack:
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
-        """The MJCF file of every category, except for variants derived from their base's file."""
+        """The MJCF file of every category except variants, which are derived from their base's file."""
         return {
             file.stem: file
             for kind in ("objects", "fixtures")
@@ -127,7 +125,7 @@ class AssetPack:
         return root
 
     def arena(self, arena: Arena, style: str) -> Element:
-        """Return a new XML document for a room. Raises AssetError for a style other than the default, ``""``."""
+        """Return a new XML document for a room. Raises AssetError for any ``style`` but the default, which is empty."""
         if style:
             raise AssetError(
                 f"the asset pack '{self.name}' provides the arena '{arena.value}' in only one style, not as '{style}'; "
@@ -165,9 +163,9 @@ def read_mjcf(path: Path) -> Element:
 
 
 def hash_files(sources: Iterable[tuple[Path, Path]], *, assets: Iterable[Path] = (), extra: str = "") -> str:
-    """Return the SHA-256 of MJCF files, given as (root, file), and of the meshes and textures that they reference.
+    """Return the SHA-256 of MJCF files, given as (root, file), and of the meshes and textures to which they refer.
 
-    ``assets`` are further meshes or textures. A missing file is hashed as missing.
+    ``assets``: further meshes or textures. A missing file contributes the word ``absent``.
     """
     digest, referenced = hashlib.sha256(extra.encode()), list(assets)
     for root, file in sources:
