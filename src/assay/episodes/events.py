@@ -46,11 +46,11 @@ class TriggerKind(StrEnum):
     PLACING = "placing"
     """Such an object is held within ``value`` metres (horizontally) of its destination."""
     SUBGOAL = "subgoal"
-    """``value`` goal atoms, or fixtures that must be opened for the goal, are done, but not the complete goal."""
+    """``value`` parts of the goal (atoms, or fixtures that must be opened for them) are done, but not all of them."""
     STEP = "step"
     """``value`` control steps have been executed."""
     SHARE = "share"
-    """A fraction ``value`` of the demonstrator's time on the control has elapsed."""
+    """A fraction ``value`` of the time that the demonstrator needs for the control has elapsed."""
 
 
 _VALID: dict[TriggerKind, tuple[float, float]] = {

@@ -10,16 +10,17 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 
 def within(low: float, high: float, default: Any = MISSING) -> Any:
-    """Return a field for a number from ``low`` to ``high``, for a tuple of such numbers, or for None if that is the
-    default. The numbers must be integers if ``low`` is an integer.
+    """Return a dataclass field for a number, or a tuple of numbers, from ``low`` to ``high``.
+
+    The numbers must be integers if ``low`` is an integer. None is valid if it is the default.
     """
     return field(default=default, metadata={"valid": (low, high)})
 
 
 @cache
 def field_types(cls: type) -> tuple[dict[str, type[Enum]], dict[str, int]]:
-    """Return the fields of a class whose type is an Enum, with that Enum, and those that hold tuples of a fixed length,
-    with that length.
+    """Return two mappings for the fields of a class: fields with an Enum as their type -> that Enum, and fields that
+    hold tuples of a fixed length -> that length.
     """
     choices, lengths = {}, {}
     for name, hint in get_type_hints(cls).items():

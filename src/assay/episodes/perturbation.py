@@ -103,7 +103,7 @@ class Perturbation(ABC):
     world: str = "libero"
     """Name of the world whose tasks the perturbation modifies; empty for any world."""
     sets_vocabulary: bool = False
-    """Whether the perturbation changes the objects or the request, and thereby the possible words and appearances."""
+    """Whether the perturbation changes the objects or the request, to which words and appearances must then fit."""
     neutral: Mapping[str, object] = MappingProxyType({})
     """Field values with which nothing would change; a perturbation with all of them is rejected."""
     guessable: bool = False
@@ -163,7 +163,7 @@ class Perturbation(ABC):
 
     @property
     def decides(self) -> bool:
-        """Whether the goal or its solvability may change, unlike after changes to instruction, appearance or senses."""
+        """Whether the goal or its solvability may change, which instruction, appearance and senses do not affect."""
         return not self.effects.isdisjoint({Effect.PHYSICS, Effect.GOAL})
 
     @property
@@ -266,7 +266,7 @@ def apply_perturbations(
 
 
 _adapter = cache(TypeAdapter)
-"""Converter between the perturbations of a class and JSON."""
+"""Function that returns the converter between a class's perturbations and JSON, which is cached."""
 
 
 def _drop_sign_of_zero(value: Any) -> Any:

@@ -172,6 +172,6 @@ def search(axes: tuple[str, ...] = ("distance",)) -> Experiment:
 
 
 def variant(axis: str, rung: Rung, way: int) -> Variant:
-    """Return the variant with a rung's change along an axis, in the rung's variant ``way``, counted from 0."""
+    """Return the variant of a task for a rung of an axis; ``way`` is the index of the change in ``rung.ways``."""
     labels: dict[str, Label] = {AXIS: axis, MAGNITUDE: rung.magnitude, **rung.labels}
     return Variant(f"{NAME}/{axis}={rung.magnitude:g}", rung.ways[way], labels)

@@ -42,7 +42,7 @@ from assay.support.plugins import import_object, plugins_of, registered_addresse
 CLAIM = "certificate"
 """Experiment and condition of all claims."""
 HORIZON_FACTOR = 2
-"""Time limit for the demonstrator, as a multiple of the task's horizon; `refusal` checks the episode's horizon."""
+"""Time limit for the demonstrator, as a multiple of the task's horizon; `refusal` applies the episode's own limit."""
 REFUSED = "refused"
 """Key of the refused episodes in a run's meta table."""
 UNKNOWN = "no certificate: the demonstrator's worker died"
@@ -85,7 +85,7 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
 
 @lru_cache(maxsize=4096)
 def wording_conflict(task: str, pack: str, perturbations: tuple[Perturbation, ...]) -> str:
-    """Return why instruction or appearance changes, which claims omit, do not apply to a task; empty if they do.
+    """Return why a task's instruction or appearance changes, which claims omit, do not apply; empty if they do.
 
     Whether they apply depends neither on the seed nor on positions, only on the goal, the arena and the objects.
     """
@@ -120,7 +120,7 @@ class Certificate:
 
     verdict: ClaimVerdict
     steps: int = 0
-    """Control steps until the goal was reached; 0 if it was not."""
+    """Number of control steps until the goal was reached; 0 if it was not."""
     why: str = ""
     """Explanation of a negative verdict."""
 
@@ -139,7 +139,7 @@ def judge(spec: EpisodeSpec, episode: Episode) -> Certificate:
         return Certificate(ClaimVerdict.FAILED, why=f"solved before this event: {', '.join(missed)}")
     if episode.outcome is Outcome.SUCCESS:
         return Certificate(ClaimVerdict.SOLVED, episode.steps)
-    return Certificate(ClaimVerdict.FAILED, why=episode.error or f"not reached in {horizon(spec)} steps")
+    return Certificate(ClaimVerdict.FAILED, why=episode.error or f"goal not reached in {horizon(spec)} steps")
 
 
 def refusal(spec: EpisodeSpec, certificate: Certificate | None) -> str:
@@ -177,7 +177,7 @@ SOURCES = (
 
 @cache
 def engine_digest(world: str, pack: str) -> str:
-    """Return a digest, 12 hex digits, of everything except the spec that affects the demonstrator's rollout."""
+    """Return a digest (12 hexadecimal digits) of everything except the spec that affects the demonstrator's rollout."""
     place = WORLDS[world]
     foreign = " ".join(plugin.digest for plugin in plugins_of([place]))
     own = sources_digest(Path(assay.__file__).parent)
@@ -238,7 +238,7 @@ class CertificateCache(AbstractContextManager["CertificateCache"]):
 
 
 def claims(specs: Iterable[EpisodeSpec], tries: int = 1) -> Iterator[EpisodeSpec]:
-    """Yield every distinct claim of the episodes and their controls; if ``tries`` > 1, also disturbed ones."""
+    """Yield every distinct claim about the episodes and their controls; if ``tries`` > 1, also with disturbances."""
     seen: set[str] = set()
     for spec in specs:
         for episode in (spec.control(), spec):
@@ -299,7 +299,7 @@ def admit(
         control = own if not spec.perturbations else cache.get(claim(spec.control()))
         reason = refusal(spec, own)
         if not reason and (of_control := refusal(spec, control)):
-            reason = f"its control: {of_control}"
+            reason = f"its control is refused: {of_control}"
         if reason:
             refused.append(Refusal(spec.condition, spec.task, spec.seed, reason))
             continue
@@ -339,7 +339,7 @@ class CertificateSummary:
     nothing: int = 0
     """Number of stable scenes that are unsolvable by design."""
     steps: list[int] = field(default_factory=list)
-    """Control steps that the demonstrator took in solved scenes."""
+    """Number of control steps that the demonstrator took in each solved scene."""
     refused: Counter[str] = field(default_factory=Counter)
     """Reasons for refusals, and their frequencies."""
     disturbed: int = 0
@@ -370,7 +370,7 @@ class CertificateSummary:
 
     @property
     def to_solve(self) -> int:
-        """Number of scenes, without those that are unsolvable by design."""
+        """Number of scenes that are solvable by design."""
         return self.scenes - self.nothing
 
     def as_json(self) -> dict[str, object]:

@@ -31,7 +31,7 @@ MAX_CONDITIONS = 20
 MAX_REASONS, MAX_TRACEBACKS = 10, 3
 """Maximum number of reasons, and of tracebacks, that are printed."""
 PACE_WINDOW_S = 60.0
-"""Seconds over which the pace is averaged."""
+"""Duration of the time window over which the pace is averaged, in seconds."""
 _VARIABLE_WORD = re.compile(r"\S*[\d_/\\]\S*")
 """Pattern for object names, file names and numbers, in which otherwise identical errors differ."""
 
@@ -80,7 +80,7 @@ class CertifyingDisplay(Observer):
 
 
 class RunDisplay(CertifyingDisplay):
-    """Shows a progress bar and success by condition on a terminal, and an occasional line in other output.
+    """Shows a progress bar and success by condition on a terminal; elsewhere, prints a line from time to time.
 
     The first Ctrl-C lets running episodes finish; the second stops immediately.
     """
@@ -222,7 +222,7 @@ def print_errors(store: Store) -> bool:
 
 
 def print_refused(reasons: Mapping[str, int]) -> None:
-    """Print how many episodes were refused, and the reasons, most frequent first."""
+    """Print the number of refused episodes and the reasons, most frequent first."""
     if reasons:
         say(f"{number_of(sum(reasons.values()), 'episode')} refused for lack of a certificate:")
         print_counts(reasons)

@@ -51,7 +51,7 @@ def drive(
 ) -> Ending:
     """Execute the remaining episodes of a store's plan, or only some of them, ``entries``.
 
-    ``watch`` is called with each recorded episode, and periodically with None.
+    ``watch`` is called with each recorded episode and its spec, and periodically with None for both.
     """
     remaining = store.todo(retry=retry)
     entries = remaining if entries is None else entries

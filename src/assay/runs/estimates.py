@@ -54,14 +54,14 @@ class EarlierRuns:
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Certificates that a plan needs, both cached and missing."""
+    """Numbers of cached and missing certificates among those that a plan needs."""
 
     known: int
     missing: int
 
 
 def certificates(plan: RunPlan) -> Certificates:
-    """Return the certificates that a plan needs."""
+    """Count the certificates that a plan needs."""
     if not plan.requires_certificates:
         return Certificates(0, 0)
     with CertificateCache(states=plan.states_digest) as cache:
@@ -70,7 +70,7 @@ def certificates(plan: RunPlan) -> Certificates:
 
 
 def earlier_runs(policy: str, pack: str, folders: Iterable[Path], steps: int | None = None) -> EarlierRuns:
-    """Return the episode duration and control success rate in earlier runs with the same policy and ``steps``."""
+    """Return the mean duration and the success rate on controls of earlier runs with these settings."""
     files = {file for folder in folders if folder.is_dir() for file in folder.glob(f"*{SUFFIX}")}
     count, seconds, runs, wins, controls = 0, 0.0, 0, 0, 0
     for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)[:MAX_RUNS]:

@@ -39,7 +39,7 @@ TIMED_REQUESTS = 5
 
 
 class Observer:
-    """Callbacks that follow a run, and may decline or stop it; this base class forwards them to ``inner``."""
+    """Callbacks that follow a run and may decline or stop it; this base class forwards every call to ``inner``."""
 
     inner: Observer | None = None
     """Another observer to notify; if None, runs are always approved and never stopped."""
@@ -104,7 +104,7 @@ def execute(
     observer: Observer | None = None,
     label: str | None = None,
 ) -> Ending:
-    """Run an experiment with a policy and record it in a file. Invalid requests raise before anything is written.
+    """Run an experiment with a policy and record it in a file. Nothing is written for an invalid request.
 
     ``policy`` is an address, an object that acts in this process, or a player that executes complete episodes;
     ``label`` is its name in reports. Raises AssayError, and DeclinedError if the observer does not approve.
@@ -144,7 +144,7 @@ def execute(
 def _find_latency(
     experiment: str | Experiment, policy: str | Policy | Player, path: Path, options: RunOptions
 ) -> dict[str, object]:
-    """Return the latency measured when the run in a file began, or measure it. Raises AssayError if it cannot be."""
+    """Return the latency that is stored in the run's file, or measure it. Raises AssayError if the policy fails."""
     if isinstance(policy, Player):
         raise RunError(f"--latency: {NOT_HERE}")
     if options.shard is not None:
@@ -240,7 +240,7 @@ def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
 
 
 def store_plan(store: Store, plan: RunPlan, observer: Observer) -> Ending:
-    """Store a plan's episodes, after certifying them if required; ``left`` is nonzero if that was interrupted."""
+    """Store a plan's episodes after certifying them if required; ``left`` is above 0 if that was interrupted."""
     place = None if plan.part is None else plan.part.place
     if not plan.requires_certificates:
         times, limit = plan.experiment.reference, plan.experiment.limit

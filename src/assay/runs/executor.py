@@ -1,4 +1,4 @@
-"""Executors of episodes: their interface, the one that uses this process, and the base of those with workers."""
+"""Executors of episodes: the interface, an executor in this process, and the base class of those with workers."""
 
 from __future__ import annotations
 

@@ -70,7 +70,9 @@ class RunPlan:
         pack = design.checked_pack(options.assets, options.initial)
         certified = design.certified if options.certified is None else options.certified
         if certified and world.traits.demonstrator is None:
-            raise RunError(f"{design.name}: the world '{design.world}' has no demonstrator to certify scenes")
+            raise RunError(
+                f"{design.name}: the world '{design.world}' has no demonstrator to certify scenes; use --uncertified"
+            )
         if (certified or design.reference is not None) and design.limit and options.steps is not None:
             raise RunError(f"--steps cannot be combined with {design.name}, which sets its own time limit")
         if options.latency == MEASURED:
@@ -233,7 +235,7 @@ def plugins_used(
 class PlannedTask:
     """One variant of a task under one condition, which harnesses and scripts treat as a task.
 
-    Its seeds are episodes.
+    Its episodes differ only in their seeds.
     """
 
     name: str

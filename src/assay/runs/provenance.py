@@ -24,9 +24,10 @@ CIRCUMSTANCES = ("assay", "numpy", "python", "host", "machine", "commit", "start
 
 
 def first_difference(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> tuple[str, object, object] | None:
-    """Return the first value that differs although it must be equal for runs of one experiment; None if all agree.
+    """Return the first value in which two runs differ although it must be equal; None if there is no such value.
 
-    The result is its name and both values; for a mapping, the values are its differing entries.
+    The result is the name of the value and its contents in both runs, of which mappings are reduced to the differing
+    entries.
     """
     for name in DECIDING:
         was, now = known.get(name), fresh.get(name)

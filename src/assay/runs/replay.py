@@ -24,9 +24,9 @@ from assay.tasks import short_name
 HOLD_S = 2
 """Time, in seconds, for which the last frame is shown."""
 KEYFRAME_INTERVAL = 10
-"""Number of frames per key frame, low enough that a viewer can seek quickly."""
+"""Number of frames from one key frame to the next, low enough that a viewer can seek quickly."""
 RUN_FRAME_S = 0.5
-"""Simulated time per frame in videos of runs, in seconds; more frames would take longer than the episodes."""
+"""Simulated time per frame in videos of runs, in seconds; rendering more frames would take longer than the episodes."""
 MARGIN = 12
 MIN_WIDTH = 320
 """Minimum width of the header and footer, in pixels."""

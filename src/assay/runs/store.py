@@ -6,7 +6,7 @@ trajectories       end-effector path and actions, compressed
 initial_positions  positions of the task's objects at the start
 contacts           intervals in which the robot touched each object
 clipped            number of actions clipped to [-1, 1]
-traceback          traceback of user code, if it raised
+traceback          traceback of an error in user code
 events             events during the episode: due and actual step
 inference          inference times in milliseconds, as reported by a policy server
 stages             step at which each atom of the goal reached each stage
@@ -220,7 +220,7 @@ class Store(AbstractContextManager["Store"]):
         self.add_plan(rows)
 
     def add_plan(self, rows: Iterable[tuple[object, ...]]) -> None:
-        """Add rows, id (None for the next one) and the columns ``SPEC``, to the plan unless their key is in it."""
+        """Add rows, each an id (None for the next free one) and the columns ``SPEC``, except those with known keys."""
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
@@ -466,9 +466,9 @@ class Store(AbstractContextManager["Store"]):
 
 
 def lock_file(path: Path) -> Path:
-    """Return the file that a run's writer holds locked.
+    """Return the lock file of a run, which a process locks while it writes to the run.
 
-    It is next to the run: closing a descriptor of the run itself would release the locks that SQLite holds on it.
+    The run itself cannot be locked: closing one of its descriptors would release the locks that SQLite holds on it.
     """
     return path.with_name(f".{path.name}.lock")
 

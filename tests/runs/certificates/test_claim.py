@@ -83,7 +83,7 @@ def test_verdict_follows_from_the_demonstrators_episode(episode: Made):
         outcome = Outcome.ERROR if "step" in error else Outcome.FAILURE
         failed = judge(SPEC, episode(outcome, 5, error=error))
         assert refusal(SPEC, failed) and failed.verdict is ClaimVerdict.FAILED
-        assert failed.why == (error or "not reached in 300 steps")
+        assert failed.why == (error or "goal not reached in 300 steps")
     begun = judge(SPEC, episode(Outcome.SUCCESS, 1, truth={"a": ((0, 2),), "b": ((0, 1),)}))
     assert refusal(SPEC, begun) == "true at the start"
     assert judge(GONE, episode(Outcome.FAILURE, 1)) == Certificate(ClaimVerdict.NOTHING)

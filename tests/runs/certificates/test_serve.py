@@ -46,7 +46,7 @@ def test_episode_without_a_control_is_refused_so_that_pairs_stay_matched(cache: 
     admitted, refused = admit([CONTROL, MOVED], cache)
     assert admitted == []
     reason = refusal(CONTROL, FAILED)
-    assert list(count_reasons(refused)) == [reason, f"its control: {reason}"]
+    assert list(count_reasons(refused)) == [reason, f"its control is refused: {reason}"]
 
 
 def test_time_limit_is_a_multiple_of_the_demonstrators_time_in_the_same_scene(cache: CertificateCache):

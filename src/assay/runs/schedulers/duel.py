@@ -7,8 +7,8 @@ are correlated and carry less information than the same number from different st
 The bets (`assay.support.stats.betting`) are on one number per start: the mean difference B - A of success (0 or 1), or
 of progress (0 to 1), over the start's episodes that both policies executed without an error. A start counts once both
 policies have finished it and all starts before it, so the verdict depends neither on workers nor on interruptions. All
-results follow from one interval that is valid at all times: for all conditions together with probability 1 - alpha,
-and likewise for all conditions at once (Bonferroni).
+results follow from confidence intervals that are valid at any time. The interval over all conditions has coverage
+1 - alpha; so have the intervals of the single conditions, jointly (Bonferroni).
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def score_of(outcome: Outcome, progress: float | None, measure: str) -> float | 
 
 
 class Judge:
-    """Judges between A and B, start by start."""
+    """Compares A and B, start by start, until it is known which is better."""
 
     def __init__(
         self,
@@ -234,14 +234,14 @@ class Judge:
 
     @property
     def decided_conditions(self) -> set[str]:
-        """Conditions that are decided, once the overall comparison is; no more of their episodes are needed."""
+        """Conditions that need no more episodes; empty until the overall comparison is decided."""
         if not (self._each and self._overall.verdict.final):
             return set()
         return {str(condition.condition) for condition in self._conditions if condition.verdict.final}
 
     @property
     def waiting(self) -> int:
-        """Episodes of both sides that are still needed."""
+        """Number of episodes of both sides that are still needed."""
         decided = self.decided_conditions
         needed = [key for key, condition in self._episodes() if condition not in decided]
         return sum(key not in scores for scores in self.scores for key in needed)

@@ -217,7 +217,7 @@ class SearchScheduler(Scheduler):
         return self.interrupted or self._observer.stopping()
 
     def _next_entries(self) -> Sequence[PlannedEpisode]:
-        """Return the episodes that all searches request, once no episode is running."""
+        """Return the episodes that the searches request next; none while requested episodes are unfinished."""
         if self._requested:
             return ()
         while True:
@@ -443,7 +443,7 @@ def _notes(searches: Sequence[Search]) -> list[str]:
             magnitudes = ", ".join(f"{search.ladder[rung].magnitude:g}" for rung in given_up)
             notes.append(
                 f"{search.task.id}: {search.axis.name} of {magnitudes} {search.axis.unit}".rstrip()
-                + " was abandoned: hardly any start can be solved there"
+                + " was abandoned, because hardly any start can be solved there"
             )
     return notes
 

@@ -187,8 +187,8 @@ class UntilScheduler(Scheduler):
 
     An episode counts once all episodes before it are recorded, so the verdict does not depend on the number of workers.
     Episodes that this command does not execute are skipped, and so are errors, which carry no information about a
-    success rate. Controls are decided last, and keep every start that another condition has; if conditions are
-    compared with them, they continue.
+    success rate. Controls are decided last and keep every start that another condition has; with ``differs``, which
+    compares conditions with their controls, controls are never stopped.
     """
 
     def __init__(
