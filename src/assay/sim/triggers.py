@@ -179,8 +179,7 @@ class SafeStop:
         return not self.carried_on and simulation.steps - self._since >= STILL_STEPS
 
     def transfer(self, simulation: Simulation) -> SafeStop:
-        """Return this check for a simulation that has replaced this one; objects moved by the replacement do not count.
-        """
+        """Return this check for a simulation that has replaced this one; objects moved by the replacement do not count."""
         new = SafeStop(simulation, Goal(()))
         held = {entity.name for entity, held in zip(self._objects, self._held, strict=True) if held}
         new._held |= np.array([entity.name in held for entity in new._objects], dtype=bool)

@@ -33,7 +33,6 @@ from assay.extensions.tabletop.measures.scores import (
 from assay.extensions.tabletop.tasks import KINDS
 from assay.measures.findings import (
     HARMLESS,
-    TOLERATED,
     Claim,
     Evidence,
     Finding,
@@ -42,6 +41,7 @@ from assay.measures.findings import (
     Untested,
     one_sided_p,
 )
+from assay.measures.findings import TOLERATED as TOLERATED_FAILURES
 from assay.measures.flaws import Flaw, OwnFlaw
 from assay.measures.measure import Measure, Panel
 from assay.measures.profile import Profile
@@ -402,7 +402,7 @@ def prompt_tests(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         unable = control.interval.high < limit
         failures = control.count - control.successes
         lost = Interval(1 - control.interval.high, 1 - control.interval.low, control.interval.method)
-        p = binomial_at_least(failures, control.count, TOLERATED)
+        p = binomial_at_least(failures, control.count, TOLERATED_FAILURES)
         share = 1 - control.successes / control.count
         evidence = Evidence(run, CONTROLS.name, "", share, lost, p, hits=failures, count=control.count)
         detail = NothingMore(control.interval.high < ABLE) if unable else None
