@@ -98,6 +98,22 @@ def test_links_lead_somewhere(page: Path):
         assert not anchor or anchor in anchors(target), link
 
 
+@pytest.mark.parametrize("name", ["architecture", "dependencies"])
+def test_modules_and_source_files_exist(name: str):
+    """Names such as `support.files`, and paths such as `runs/plan.py`, exist in the package."""
+    source, text = ROOT / "src" / "assay", (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    packages = "|".join(
+        path.name for path in source.iterdir() if path.is_dir() and path.name != "__pycache__"
+    )
+    for path in re.findall(rf"(?<![\w/.-])((?:{packages})/[\w/]+\.py)", text):
+        assert (source / path).exists(), path
+    for name in re.findall(rf"`(?:assay\.)?((?:{packages})(?:\.\w+)+)`", text):
+        module = source.joinpath(*name.split("."))
+        parent = module.parent.with_suffix(".py")
+        is_member = parent.exists() and module.name in parent.read_text(encoding="utf-8")
+        assert module.is_dir() or module.with_suffix(".py").exists() or is_member, name
+
+
 @every_page
 def test_examples_with_a_trained_model_name_its_assets(page: Path):
     for words in commands(page):
