@@ -213,7 +213,7 @@ def test_a_run_is_live_while_it_is_written_and_its_driver_is_not_disturbed(
 def test_two_runs_are_compared_pair_by_pair(get, keys):
     text = get("/compare?a=blind&b=idle").text
     assert (
-        "Compared on the 1 episodes that both runs finished" in text
+        "Compared on the 1 episode that both runs finished" in text
         and f"{RUN}/episodes/{keys['turn on the stove']}?beside=idle" in text
     )
     assert "share no episode" in get(f"/compare?a=blind&b={ODD}").text

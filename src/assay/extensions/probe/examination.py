@@ -221,7 +221,7 @@ def _leader(contenders: Sequence[Contender[T]]) -> Contender[T]:
 
 
 CHANCE_SCORE = 0.5
-"""Score of actions that are unrelated to the demonstrator's."""
+"""Score of actions that are unrelated to those of the demonstrator."""
 SURE, LIKELY = math.log(100.0), math.log(3.0)
 """Minimum log evidence for the verdicts ``sure`` and ``likely``."""
 
@@ -239,7 +239,7 @@ class ConventionField:
         return frozenset(name for alternative in self.alternatives for name in alternative)
 
     def with_first(self, convention: Convention) -> ConventionField:
-        """Return the field with its alternatives reordered so that the one used by a convention comes first."""
+        """Return the field with its alternatives reordered so that a convention's own alternative comes first."""
         present = options_of(convention)
         listed = next(
             (alternative for alternative in self.alternatives if alternative.items() <= present.items()), None
@@ -249,7 +249,7 @@ class ConventionField:
         return replace(self, alternatives=(first, *others))
 
     def select(self, contender: Contender[Options]) -> dict[str, str]:
-        """Return those of a candidate's options that belong to this field."""
+        """Return the options of a contender that belong to this field."""
         return {name: contender.value[name] for name in sorted(self.options) if name in contender.value}
 
 
