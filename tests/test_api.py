@@ -20,7 +20,7 @@ print([name for name in heavy if name in sys.modules])
 
 
 class Still:
-    """Waits with an open gripper."""
+    """A policy that waits with an open gripper."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         self.told = instruction.text
@@ -48,7 +48,7 @@ def test_what_people_import_first_brings_no_simulator(module: str):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> assay.Run:
-    """An object of this process on two episodes."""
+    """Run of a policy object on two episodes."""
     path = tmp_path_factory.mktemp("api") / "still.assay"
     return assay.run("libero", policy=Still(), tasks="libero_goal/7", seeds=2, steps=3, out=path)
 
@@ -86,7 +86,7 @@ def test_the_run_of_an_object_without_a_file_lives_as_long_as_it_is_held():
 
 
 class Breaks:
-    """A policy that never acts."""
+    """A policy that raises an error at the first step."""
 
     def reset(self, instruction: object, spec: object) -> None:
         pass

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("no_assets")
 
 
 def tree(folder: Path) -> Path:
-    """A folder that looks like a site-packages with both."""
+    """Create a folder that looks like a site-packages folder with LIBERO and robosuite."""
     for file in (
         "libero/libero/assets/scenes/libero_tabletop_base_style.xml",
         "robosuite/models/assets/robots/panda/robot.xml",

@@ -273,7 +273,7 @@ BEFORE = {
 
 
 def read(tmp_path: Path, write: Callable[..., Path], made: Any, **other: object) -> list[RunReport]:
-    """Two runs of one address; ``other`` is what the second says otherwise."""
+    """Read two runs with the same address; ``other`` is the metadata in which the second differs."""
     episodes = [made(True, seed=seed) for seed in range(3)]
     return [
         RunReport.read(write(tmp_path / f"{name}.assay", episodes, **about))

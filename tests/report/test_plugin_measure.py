@@ -1,4 +1,4 @@
-"""A measure of somebody's own: one registered value, and it is everywhere."""
+"""A measure registered by a plugin appears in every part of a report."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from assay.support.stats.intervals import Interval
 
 @dataclass(frozen=True)
 class Longest(Result):
-    """The longest episode."""
+    """Length of the longest episode."""
 
     steps: int
 
@@ -67,7 +67,7 @@ PARTS: dict[str, Callable[..., Any]] = {
 
 @pytest.fixture
 def register(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Registers a measure for the duration of a test, with some of its parts replaced."""
+    """Return a function that registers a measure, with some of its parts replaced, for the duration of a test."""
     monkeypatch.setattr(MEASURES, "_known", dict(MEASURES._known))
 
     def registered(**replaced: Callable[..., Any]) -> None:

@@ -22,7 +22,7 @@ Run = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def drawing() -> Drawing:
-    """A forest plot with more words beside it than a column has room for."""
+    """A forest plot with more text beside it than fits into a column."""
     marks = [
         Mark(f"pro/{name}", -0.2, Interval(-0.4, 0.0, "x"), ("\N{MINUS SIGN}20.0", "-40 to 0", "0.12"))
         for name in ("object", "position=nudge", "environment")

@@ -133,7 +133,7 @@ def test_terminal_summary_has_settled_and_open_thresholds(tmp_path: Path, write,
 
 @pytest.fixture
 def found(tmp_path: Path, made, write: Callable[..., Path]) -> Callable[..., NearFarFailures]:
-    """Failures of a run with so many near and far ones beside twenty successes of one task; another has none."""
+    """Return a function that measures a run with near and far failures and twenty successes of one task."""
 
     def measured(near: int, far: int, name: str = "run", rule: NearFarRule = PAPER) -> NearFarFailures:
         line = np.linspace(0, 0.4, 60)[:, None] * (1.0, 0.5, 0.2)

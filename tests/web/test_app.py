@@ -1,4 +1,4 @@
-"""A real server on loopback, asked for odd things."""
+"""Requests, valid and invalid, to a real server on the local machine."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def addresses(keys: dict[str, str]) -> list[str]:
 
 
 class Page(HTMLParser):
-    """What a browser would load and run."""
+    """The resources that a browser would load and the scripts that it would run."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

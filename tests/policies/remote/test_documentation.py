@@ -1,4 +1,4 @@
-"""The programs in docs/policies.md do what it says."""
+"""The programs in docs/policies.md do what the page says."""
 
 from __future__ import annotations
 
