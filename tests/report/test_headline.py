@@ -58,7 +58,7 @@ def texts(report: RunReport) -> str:
 
 
 @pytest.mark.usefixtures("unpainted")
-def test_a_collapse_with_too_few_starts_comes_first_with_the_command_that_settles_it(read, made):
+def test_a_large_loss_with_too_few_starts_comes_first_with_a_command_for_more_seeds(read, made):
     few = starts(2, 2)
     episodes = [made(True, task=task, seed=seed) for task, seed in few]
     report = read([*episodes, *conditions(made, few, LEVELS, 5)], experiment="x", policy="python:mine:Blob")
@@ -105,7 +105,7 @@ def test_the_parts_of_a_page_of_factors_agree(read, made):
     assert not sure, "what no part of the diagnosis claims is certain nowhere"
 
 
-def test_changes_that_are_only_made_together_are_not_too_few_to_find_a_fall(read, made):
+def test_an_overall_loss_can_be_excluded_if_changes_are_only_made_together(read, made):
     """60 of 60 succeed with and without changes: no change was made alone, but an overall loss would be detected."""
     many, changes = starts(3, 20), {"x/level3": "position+clutter"}
     rows = [made(True, task=task, seed=seed) for task, seed in many]
@@ -194,7 +194,7 @@ def path(seed: int) -> np.ndarray:
     return np.sin(time) * np.array([0.3, 0.1 + 0.001 * seed, 0.2])
 
 
-def test_a_likely_cause_of_a_fall_is_named_with_the_seeds_that_would_settle_it(read, made):
+def test_a_likely_cause_of_a_loss_is_named_with_the_number_of_seeds_to_confirm_it(read, made):
     """7 of 8 successes are lost under one of five changes: hardly chance, but not significant over all changes."""
     few = starts(2, 4)
     rows = [made(True, task=task, seed=seed) for task, seed in few]

@@ -108,7 +108,7 @@ def test_missing_plugins_of_a_run_are_reported(tmp_path: Path, write, made):
 
 
 @pytest.mark.usefixtures("register")
-def test_a_measure_may_bring_a_flaw_with_its_sentences(tmp_path: Path, write, made):
+def test_a_measure_may_define_a_flaw_with_its_sentences(tmp_path: Path, write, made):
     share = Interval(0.8, 1.0, "Wilson")
     slow = Evidence(0, "slowness", "", 0.9, share, 0.001, hits=9, count=10)
     tests = {
@@ -142,9 +142,7 @@ def test_a_measure_may_bring_a_flaw_with_its_sentences(tmp_path: Path, write, ma
 
 
 @pytest.mark.parametrize("broken", PARTS)
-def test_a_measure_that_raises_costs_its_own_part_and_a_line(
-    broken: str, tmp_path: Path, write, made, register
-):
+def test_a_measure_that_raises_is_left_out_and_reported(broken: str, tmp_path: Path, write, made, register):
     def fail(*_: object) -> NoReturn:
         raise KeyError("a defect of the plugin")
 

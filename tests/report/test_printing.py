@@ -40,7 +40,7 @@ def letters(svg: str) -> set[float]:
     return {float(size) for size in re.findall(r"font(?:-size)?: (?:\w+ )*([0-9.]+)px", svg)}
 
 
-def test_a_figure_is_as_wide_as_a_column_with_letters_of_8_points(drawing: Drawing):
+def test_a_printed_figure_has_the_width_of_a_column_and_text_of_8_points(drawing: Drawing):
     svg = drawing.render_print(Print("svg")).decode()
     assert f'width="{72 * COLUMN:g}pt"' in svg and letters(svg) == {8.0}
     assert b"/MediaBox [ 0 0 234 " in drawing.render_print(Print("pdf"))
@@ -76,7 +76,7 @@ def test_names_are_read_from_yaml_or_json(tmp_path: Path):
             read_names(tmp_path / "c.yaml")
 
 
-def test_the_main_table_has_a_row_for_each_policy_and_what_all_share_in_its_title(
+def test_the_main_table_has_a_row_for_each_policy_and_shared_names_in_its_title(
     tmp_path: Path, made: Any, write: Callable[..., Path]
 ):
     def run(name: str, hits: int, **meta: str) -> Path:

@@ -66,7 +66,7 @@ class Page(HTMLParser):
             self.inline.append(tag)
 
 
-def test_every_page_escapes_what_runs_hold_and_needs_nothing_from_elsewhere(get, keys):
+def test_every_page_escapes_the_content_of_runs_and_loads_nothing_from_other_hosts(get, keys):
     for address in addresses(keys):
         answer = get(address)
         assert answer.headers["content-security-policy"].startswith("default-src 'self'"), address
@@ -132,7 +132,7 @@ def test_nothing_but_the_runs_in_the_folder_is_served(get):
         assert answer.status == 404 and "Traceback" not in answer.text and "secret" not in answer.text
 
 
-def test_invalid_parameters_are_rejected_and_odd_ones_find_nothing(get):
+def test_invalid_parameters_are_rejected_and_unusual_ones_match_nothing(get):
     for query in (f"task={'a' * 301}", "page=0", "page=x", f"page={2**63}", "sort=spec", "outcome=odd"):
         assert get(f"{RUN}/episodes?{query}").status == 400
     for query in ("task=%00", "says=%25", "says=%ff", "label=%22'%5C=1", "action=%F0%9F"):
@@ -258,7 +258,7 @@ def test_other_hosts_sites_and_methods_are_rejected(get, address, keys):
 ASSAY = Path(sys.executable).with_name("assay")
 
 
-def test_ctrl_c_ends_it_cleanly(tmp_path: Path):
+def test_ctrl_c_ends_the_server_cleanly(tmp_path: Path):
     process = subprocess.Popen(
         [ASSAY, "ui", tmp_path, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

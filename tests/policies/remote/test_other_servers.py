@@ -125,7 +125,7 @@ def test_invalid_replies_of_openvla_oft_are_reported(
 
 
 @pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"])
-def test_a_reply_that_arrives_byte_by_byte_is_cut_off(
+def test_a_reply_that_arrives_byte_by_byte_times_out(
     head: bytes, http: Callable[[Respond], str], observation: Observation
 ):
     def drip(handler: BaseHTTPRequestHandler, request: Any) -> None:

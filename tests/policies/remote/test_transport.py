@@ -164,7 +164,7 @@ def test_every_kind_of_stalling_is_limited(tcp: Tcp, handler):
     assert time.monotonic() - began < 2.5
 
 
-def test_a_server_may_die_and_come_back(stub: Stub):
+def test_a_client_reconnects_after_a_lost_connection(stub: Stub):
     def mortal(connection: ServerConnection) -> None:
         connection.recv()
         connection.socket.shutdown(socket.SHUT_RDWR)

@@ -91,7 +91,7 @@ def test_a_real_server_gets_the_observations_that_it_declares(
             assert np.array_equal(seen["states"], expected)
 
 
-def test_a_real_server_with_its_own_chunks_is_asked_every_step(notary: Callable[..., Any], play: Play):
+def test_a_real_server_with_its_own_chunks_is_queried_every_step(notary: Callable[..., Any], play: Play):
     server = notary(EVERYTHING, chunk_size=3)
     policy = VlaEval(f"{server.address}?timeout=20")
     result, world = play(policy, 6, "chunk three")
