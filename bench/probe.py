@@ -10,9 +10,9 @@ from urllib.parse import parse_qsl, urlencode
 from assay.errors import RenderingError
 from assay.extensions.probe.examination import (
     DemonstratedStep,
-    ProbePlan,
+    ProbedServer,
     ProbeReport,
-    _demonstrated_steps,
+    demonstrate,
     examine,
     options_of,
 )
@@ -64,24 +64,21 @@ def expected(secret: Convention) -> dict[str, str]:
     return {name: value for name, value in options_of(secret).items() if usual[name] != value}
 
 
-def tried(
-    secret: Convention, trained_on: list[Frame], shown: list[DemonstratedStep], plan: ProbePlan
-) -> Trial:
+def tried(secret: Convention, trained_on: list[Frame], shown: list[DemonstratedStep]) -> Trial:
     """Train a policy with a convention, serve it, and probe the server."""
     with handed_over(Trained(secret, trained_on)) as address:
         start = time.process_time()
-        found = examine(address, plan, steps=shown)
+        found = examine(ProbedServer(address), shown)
         return Trial(secret, found, time.process_time() - start)
 
 
 def measure() -> list[Figure]:
-    plan = ProbePlan(TASKS, PROBED_WITH, "primitives", episodes=0)
     try:
         trained_on = frames(TASKS, TRAINED_ON, every=3)
-        shown = _demonstrated_steps(plan.tasks, plan.seeds, plan.pack, plan.moments)
+        shown = demonstrate(TASKS, PROBED_WITH, "primitives", 100)
         trials = []
         for secret in secrets():
-            trials.append(tried(secret, trained_on, shown, plan))
+            trials.append(tried(secret, trained_on, shown))
             last = trials[-1]
             print(
                 f"{urlencode(expected(secret)) or '(as openpi)':62} "

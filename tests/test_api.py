@@ -20,7 +20,7 @@ print([name for name in heavy if name in sys.modules])
 
 
 class Still:
-    """Waits with an open gripper."""
+    """A policy that waits with an open gripper."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         self.told = instruction.text
@@ -29,7 +29,7 @@ class Still:
         return np.array([[0, 0, 0, 0, 0, 0, -1.0]])
 
 
-def test_the_public_names_are_what_they_claim_to_be():
+def test_the_public_names_exist_and_are_documented():
     assert assay.__all__ == sorted(assay.__all__)
     for name in assay.__all__:
         assert getattr(assay, name).__doc__, name
@@ -39,7 +39,7 @@ def test_the_public_names_are_what_they_claim_to_be():
 
 
 @pytest.mark.parametrize("module", ["assay", "assay.episodes", "assay.measures"])
-def test_what_people_import_first_brings_no_simulator(module: str):
+def test_the_first_imports_load_no_simulator(module: str):
     done = subprocess.run(
         [sys.executable, "-c", LIGHT.format(module=module)], capture_output=True, text=True, check=True
     )
@@ -48,7 +48,7 @@ def test_what_people_import_first_brings_no_simulator(module: str):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> assay.Run:
-    """An object of this process on two episodes."""
+    """Run of a policy object on two episodes."""
     path = tmp_path_factory.mktemp("api") / "still.assay"
     return assay.run("libero", policy=Still(), tasks="libero_goal/7", seeds=2, steps=3, out=path)
 
@@ -77,7 +77,7 @@ def test_an_episode_is_found_by_the_beginning_of_its_key_and_replayed(run: assay
         run.episodes["nothing begins like this"]
 
 
-def test_the_run_of_an_object_without_a_file_lives_as_long_as_it_is_held():
+def test_the_temporary_run_of_a_policy_object_is_deleted_with_the_object():
     run = assay.run("libero", policy=Still(), tasks=["libero_goal/7"], seeds=[3], steps=1)
     path = run.path
     assert run.frame()["seed"].to_list() == [3] and path.is_file()
@@ -86,7 +86,7 @@ def test_the_run_of_an_object_without_a_file_lives_as_long_as_it_is_held():
 
 
 class Breaks:
-    """A policy that never acts."""
+    """A policy that raises an error at the first step."""
 
     def reset(self, instruction: object, spec: object) -> None:
         pass
@@ -95,7 +95,7 @@ class Breaks:
         raise ValueError("boom")
 
 
-def test_a_policy_that_breaks_is_told_in_what_is_printed():
+def test_errors_of_a_policy_are_in_the_printed_summary():
     broken = assay.run("libero", policy=Breaks(), tasks="libero_goal/7", seeds=1, steps=1)
     assert "Every episode ended in an error" in broken.summary() and "boom" in broken.summary()
     with pytest.raises(assay.AssayError, match="cannot be written"):
@@ -104,7 +104,7 @@ def test_a_policy_that_breaks_is_told_in_what_is_printed():
     assert "excluded because of errors: 1 of 1 episodes" in str(found)
 
 
-def test_runs_are_compared_on_what_they_share(run: assay.Run, tmp_path: Path):
+def test_runs_are_compared_on_their_shared_episodes(run: assay.Run, tmp_path: Path):
     options = {"tasks": "libero_goal/7", "seeds": "0-1", "steps": 3, "workers": 0}
     other = assay.run("libero", policy="idle", out=tmp_path / "idle.assay", **options)
     compared = assay.compare(run, other.path)
@@ -127,7 +127,7 @@ def test_a_task_of_another_world_is_loaded():
     assert assay.load_task("tabletop/T1/L1", seed=3).prompt.words
 
 
-def test_what_cannot_be_is_said_before_a_file_is_made(tmp_path: Path):
+def test_invalid_arguments_are_rejected_before_a_file_is_created(tmp_path: Path):
     out = tmp_path / "run.assay"
     for wrong, error, words in (
         ({"policy": object()}, PolicyError, "no reset and no act"),

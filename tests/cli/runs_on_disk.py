@@ -11,7 +11,7 @@ from assay.runs.store import Store
 
 
 def write_run(path: Path, wins: Mapping[str, Sequence[bool | None]], first: int = 0, **meta: object) -> Path:
-    """Write a run with outcomes by condition, one for each seed; None for an episode that is not done."""
+    """Write a run with outcomes by condition, one for each seed; None for an episode that was not executed."""
     with Store.writing(path) as store:
         store.describe(**meta)
         store.plan(

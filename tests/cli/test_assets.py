@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("no_assets")
 
 
 def tree(folder: Path) -> Path:
-    """A folder that looks like a site-packages with both."""
+    """Create a folder that looks like a site-packages folder with LIBERO and robosuite."""
     for file in (
         "libero/libero/assets/scenes/libero_tabletop_base_style.xml",
         "robosuite/models/assets/robots/panda/robot.xml",
@@ -42,7 +42,9 @@ def test_added_assets_are_shown_and_remembered(assay: Run, tmp_path: Path):
     }
 
 
-def test_environment_is_shown_in_place_of_memory(assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_assets_from_the_environment_take_precedence(
+    assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     assay("assets", "add", tree(tmp_path / "p"))
     monkeypatch.setenv("ASSAY_LIBERO_ASSETS", "/from/the/environment")
     said = assay("assets", "show")

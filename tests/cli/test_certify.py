@@ -29,7 +29,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def certified(own_cache: None) -> None:
-    """Level 1 solved in two steps, as its control; level 2 in three; nothing else."""
+    """Cached certificates: the control and level 1 are solved in two steps, level 2 in three, no other condition."""
     with CertificateCache() as cache:
         for spec in load_experiment("x").plan([tasks.load("libero_goal/1")], (0,)):
             level = spec.labels.get("level", 0)
@@ -125,7 +125,7 @@ def test_reference_times_of_people_replace_the_demonstrators(
 
 
 def _row(out: str, condition: str) -> list[str]:
-    """The cells of a condition's row."""
+    """Return the cells of a condition's row."""
     rows = ([cell.strip() for cell in line.strip("│").split("│")] for line in out.splitlines())
     return next(row for row in rows if row[0] == condition)
 

@@ -13,7 +13,7 @@ from assay.report.scene_images import FIRST_TASKS
 
 Run = Callable[..., Any]
 SIZE = 128
-"""Of each picture, pixels: half of what is usual."""
+"""Height and width of each image, in pixels: half of the default."""
 
 pytestmark = pytest.mark.usefixtures("no_assets")
 

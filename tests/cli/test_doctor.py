@@ -25,7 +25,7 @@ tried = cache(gl.probe)
 
 @pytest.fixture
 def tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ways to draw are tried once for all tests that are about asset packs."""
+    """Probe the rendering backends only once for all tests about asset packs."""
     monkeypatch.setattr(gl, "probe", tried)
 
 
@@ -67,12 +67,12 @@ NO_GL = {
     "__EGL_VENDOR_LIBRARY_FILENAMES": "/nowhere.json",
     "OSMESA_LIBRARY": "/nowhere.so",
 }
-"""A machine whose GL library finds no driver, and that has no display."""
+"""Environment of a machine without a display, whose GL library finds no driver."""
 
 
 @pytest.fixture
 def doctor(assay: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs the command under these variables; backends are tried in processes of their own, which inherit them."""
+    """Return a function that runs the command with environment variables, which the probes of the backends inherit."""
 
     def run(**environment: str) -> Any:
         for name, value in environment.items():

@@ -104,7 +104,7 @@ def test_edited_policy_is_not_mixed_into_the_same_file(assay: Run, module: Path,
         assert store.meta["label"] == "ours" and store.done == 1
 
 
-def test_policy_mended_after_errors_alone_is_resumed_in_the_same_file(
+def test_policy_fixed_after_a_run_with_only_errors_is_resumed_in_the_same_file(
     assay: Run, module: Path, tmp_path: Path
 ):
     out = tmp_path / "a.assay"

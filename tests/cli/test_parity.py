@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("no_assets")
 
 @pytest.fixture
 def folder(reference: Path, tmp_path: Path) -> Path:
-    """A few states of one file of predicates."""
+    """A reference folder with two states of one file of predicates."""
     record = dict(np.load(reference / "predicates/libero_goal_00_predicates.npz"))
     record["states"], record["truth"] = record["states"][:2], record["truth"][:2]
     (tmp_path / "libero/reference/predicates").mkdir(parents=True)

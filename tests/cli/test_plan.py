@@ -1,4 +1,4 @@
-"""Cost of a run, and its confirmation."""
+"""Estimated cost of a run, and confirmation of a long run."""
 
 from __future__ import annotations
 

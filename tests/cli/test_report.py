@@ -23,12 +23,12 @@ def test_report_writes_a_page_and_json(assay: Callable, tmp_path: Path):
         tmp_path / "report.json",
     )
     said = assay("report", run, "--out", out, "--json", target)
-    assert said.status == 0 and "index.html" in said.out
+    assert said.status == 0 and "index.html" in said.out and "oracle on libero" in said.out
     assert "oracle on libero" in (out / "index.html").read_text()
     assert json.loads(target.read_text())["success_rate"]["successes"] == 2
 
 
-def test_json_goes_alone_to_standard_output(assay: Callable, tmp_path: Path):
+def test_only_json_is_printed_to_standard_output(assay: Callable, tmp_path: Path):
     said = assay(
         "report", write_run(tmp_path / "run.assay", {"control": [True, None]}, **META), "--json", "-"
     )
@@ -49,7 +49,7 @@ def test_several_runs_of_one_policy_have_a_joint_diagnosis(assay: Callable, tmp_
     assert "memorised trajectories; ignores the instruction" in alone and "thrown off" not in alone
 
 
-def test_which_failures_are_near_is_an_option(assay: Callable, tmp_path: Path):
+def test_the_rule_for_near_failures_is_an_option(assay: Callable, tmp_path: Path):
     path = tmp_path / "run.assay"
     hand = np.linspace(0, 0.3, 21)[:, None] * np.ones(3)
     with Store.writing(path) as store:

@@ -11,7 +11,7 @@ STOVE = ("--tasks", "libero_goal/7", "--steps", "1", "--workers", "0")
 SEARCH = ("search", *STOVE, "--axes", "delay", "--uncertified", "--policy")
 
 
-def test_search_of_a_policy_that_fails_its_controls_reports_the_floor(assay: Callable, tmp_path: Path):
+def test_search_reports_that_all_controls_of_a_policy_fail(assay: Callable, tmp_path: Path):
     run, folder = tmp_path / "a.assay", tmp_path / "report"
     said = assay(*SEARCH, "idle", "--out", run, "--report", folder)
     assert said.status == 0

@@ -20,7 +20,7 @@ ASSAY = Path(sys.executable).with_name("assay")
 
 @pytest.fixture
 def serving() -> Iterator[Callable[..., tuple[subprocess.Popen[str], str]]]:
-    """Starts ``assay serve`` in a process of its own; returns it and what it says first."""
+    """Return a function that starts ``assay serve`` and returns the process and its first line."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str) -> tuple[subprocess.Popen[str], str]:

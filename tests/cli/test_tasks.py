@@ -62,7 +62,7 @@ def test_show_prints_json_and_nothing_else(tmp_path: Path, monkeypatch: pytest.M
     assert list(tmp_path.iterdir()) == []
 
 
-def test_show_takes_a_task_file_and_tells_its_warnings(tmp_path: Path):
+def test_show_accepts_a_task_file_and_prints_its_warnings(tmp_path: Path):
     file = tmp_path / "mine.bddl"
     file.write_text(bddl.write(tasks.load("libero_10/2")).replace("(:init", "(:init (Open fridge_1)"))
     result = run("show", str(file))

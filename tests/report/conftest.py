@@ -22,7 +22,7 @@ GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
 
 @dataclass
 class Made:
-    """An episode that never happened; None for what is only planned."""
+    """A synthetic episode; ``success`` is None for an episode that is planned but not executed."""
 
     success: bool | None
     condition: str = CONTROL
@@ -67,7 +67,7 @@ class Made:
 
     @property
     def _conduct(self) -> dict[str, Any]:
-        """How it went, as LIBERO's world records it."""
+        """Stages, progress and side effects, as LIBERO's world records them."""
         return {
             "stages": {
                 GOAL: {stage: 10 if self.success or stage == "reached" else None for stage in PLACING}
@@ -80,13 +80,13 @@ class Made:
 
 @pytest.fixture(scope="session")
 def made() -> type[Made]:
-    """What a run is made of."""
+    """The class of synthetic episodes."""
     return Made
 
 
 @pytest.fixture(scope="session")
 def write() -> Callable[..., Path]:
-    """Writes made-up episodes into a real run."""
+    """Return a function that writes synthetic episodes to a real run file."""
 
     def written(path: Path, episodes: Iterable[Made], **meta: object) -> Path:
         wanted = list(episodes)
@@ -104,7 +104,7 @@ def write() -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def everything(tmp_path_factory: pytest.TempPathFactory, write: Callable[..., Path]) -> Path:
-    """A run that gives every measure and every figure."""
+    """A run for which every measure has a result and every figure is drawn."""
     episodes = [
         each
         for task in ("libero_goal/1", "libero_goal/4")
@@ -121,7 +121,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory, write: Callable[..., Pa
 
 @pytest.fixture(scope="session")
 def read_everything(everything: Path) -> RunReport:
-    """The run that gives every measure, read once for all tests."""
+    """Report on the run with every measure, read once for all tests."""
     return RunReport.read(everything)
 
 

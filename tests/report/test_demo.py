@@ -41,7 +41,7 @@ def test_episodes_that_the_oracle_cannot_solve_in_time_are_left_out_and_reported
         assert run.planned == 0 and reasons == {said}
 
 
-def test_of_a_part_only_the_conditions_that_are_named_are_kept():
+def test_a_demo_experiment_has_only_the_named_conditions():
     part = DemoExperiment("pro", "libero_goal/6", (0, 1), conditions=("control", "pro/displace=0.2"))
     assert {spec.condition for spec in part.plan("primitives")} == {"control", "pro/displace=0.2"}
     assert len(list(part.plan("primitives"))) == 4

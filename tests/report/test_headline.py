@@ -1,4 +1,4 @@
-"""What a new user of a mediocre policy reads first: claims and numbers, in every part of the page the same."""
+"""The first lines of a report on a mediocre policy: all parts of the page make the same claims."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEVELS = {
     "x/level4/confounding": "position+object+clutter",
     **{f"x/level5/{form}": "wording+position+object+clutter" for form in ("a", "b", "c", "d")},
 }
-"""Conditions of the experiment x, and what they change."""
+"""Conditions of the experiment x, and the properties that they change."""
 
 
 def starts(tasks: int, seeds: int) -> list[tuple[str, int]]:
@@ -33,7 +33,7 @@ def starts(tasks: int, seeds: int) -> list[tuple[str, int]]:
 
 
 def conditions(made, which: Iterable[tuple[str, int]], changes: dict[str, str], succeed: int):
-    """Perturbed episodes of which so many succeed, spread evenly."""
+    """Yield perturbed episodes, ``succeed`` of which succeed, spread evenly."""
     every = [(start, name) for start in which for name in changes]
     for place, ((task, seed), name) in enumerate(every):
         axis = "words" if changes[name] == "wording" else "world"
@@ -52,13 +52,13 @@ def read(tmp_path: Path, write: Callable[..., Path]) -> Callable[..., RunReport]
 
 
 def texts(report: RunReport) -> str:
-    """What the summary of the page says."""
+    """Return the text of the summary at the top of the page."""
     said = Diagnosis.of(report.diagnosis)
     return " ".join((*said.found, *said.unsure, *said.others, *describe_results(report.profile)[0]))
 
 
 @pytest.mark.usefixtures("unpainted")
-def test_a_collapse_with_too_few_starts_comes_first_with_the_command_that_settles_it(read, made):
+def test_a_large_loss_with_too_few_starts_comes_first_with_a_command_for_more_seeds(read, made):
     few = starts(2, 2)
     episodes = [made(True, task=task, seed=seed) for task, seed in few]
     report = read([*episodes, *conditions(made, few, LEVELS, 5)], experiment="x", policy="python:mine:Blob")
@@ -82,7 +82,7 @@ def test_a_collapse_with_too_few_starts_comes_first_with_the_command_that_settle
 
 
 def test_the_parts_of_a_page_of_factors_agree(read, made):
-    """5 of 6 to 15 of 42 over seven factors: nothing is certain in one part and uncertain in another."""
+    """Success falls from 5 of 6 to 15 of 42 over seven factors; all parts of the page must be equally certain."""
     few = starts(3, 2)
     names = ("names", "wording", "position", "appearance", "room", "clutter", "senses")
     axes = dict.fromkeys(names, "world") | {"names": "words", "wording": "words", "senses": "senses"}
@@ -105,8 +105,8 @@ def test_the_parts_of_a_page_of_factors_agree(read, made):
     assert not sure, "what no part of the diagnosis claims is certain nowhere"
 
 
-def test_changes_that_are_only_made_together_are_not_too_few_to_find_a_fall(read, made):
-    """60 of 60 with and without: no change was made alone, but a fall over all of them would have been seen."""
+def test_an_overall_loss_can_be_excluded_if_changes_are_only_made_together(read, made):
+    """60 of 60 succeed with and without changes: no change was made alone, but an overall loss would be detected."""
     many, changes = starts(3, 20), {"x/level3": "position+clutter"}
     rows = [made(True, task=task, seed=seed) for task, seed in many]
     report = read([*rows, *conditions(made, many, changes, 60)], experiment="x")
@@ -189,13 +189,13 @@ def test_performing_the_trained_task_without_an_instruction_is_not_ignoring_requ
 
 
 def path(seed: int) -> np.ndarray:
-    """Where the hand goes, metres: (41, 3)."""
+    """Return a path of the end effector, in metres, of shape (41, 3)."""
     time = np.linspace(0, np.pi, 41)[:, None]
     return np.sin(time) * np.array([0.3, 0.1 + 0.001 * seed, 0.2])
 
 
-def test_a_likely_cause_of_a_fall_is_named_with_the_seeds_that_would_settle_it(read, made):
-    """7 of 8 are lost under one of five changes: not certain, hardly chance, and diluted over all changes."""
+def test_a_likely_cause_of_a_loss_is_named_with_the_number_of_seeds_to_confirm_it(read, made):
+    """7 of 8 successes are lost under one of five changes: hardly chance, but not significant over all changes."""
     few = starts(2, 4)
     rows = [made(True, task=task, seed=seed) for task, seed in few]
     rows += conditions(made, few, {"pro/camera": "camera"}, 1)

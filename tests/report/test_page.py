@@ -46,7 +46,7 @@ def test_the_page_is_self_contained(folder: Path):
     assert page.count("<svg") == page.count("<figcaption") == len(list((folder / "figures").iterdir()))
 
 
-def test_a_run_that_has_everything_gives_every_figure_with_its_text_as_text(folder: Path, report: Report):
+def test_a_complete_run_has_every_figure_and_figures_contain_their_text_as_text(folder: Path, report: Report):
     figures = (
         "alpha-sweep attribution changes corruption displacement dissimilarity distance-success "
         "drops events grounding-moved grounding-touched labels levels memorisation names "
@@ -65,7 +65,7 @@ def test_a_run_that_has_everything_gives_every_figure_with_its_text_as_text(fold
     assert {"habitual", "subordination", "all"} <= texts["paraphrase-grid"]
 
 
-def test_every_table_is_written_in_three_ways(folder: Path, report: Report):
+def test_every_table_is_written_in_three_formats(folder: Path, report: Report):
     files = {file.name for file in (folder / "tables").iterdir()}
     tables = [table for section in report.parts[0].sections for table in section.tables]
     assert files == {f"{table.name}{suffix}" for table in tables for suffix in (".csv", ".md", ".tex")}
@@ -97,7 +97,7 @@ def test_the_same_run_gives_the_same_bytes_in_another_process(tmp_path: Path, wr
     assert other.stdout.strip() == hashlib.sha256(page_of(run).encode()).hexdigest()
 
 
-def test_hostile_texts_stay_texts(tmp_path: Path, write, made):
+def test_markup_in_names_and_messages_is_escaped(tmp_path: Path, write, made):
     nasty = "<script>alert(1)</script> $\\frac{ & \"'"
     run = write(
         tmp_path / "run.assay",
@@ -273,7 +273,7 @@ BEFORE = {
 
 
 def read(tmp_path: Path, write: Callable[..., Path], made: Any, **other: object) -> list[RunReport]:
-    """Two runs of one address; ``other`` is what the second says otherwise."""
+    """Read two runs with the same address; ``other`` is the metadata in which the second differs."""
     episodes = [made(True, seed=seed) for seed in range(3)]
     return [
         RunReport.read(write(tmp_path / f"{name}.assay", episodes, **about))

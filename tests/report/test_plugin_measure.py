@@ -1,4 +1,4 @@
-"""A measure of somebody's own: one registered value, and it is everywhere."""
+"""A measure registered by a plugin appears in every part of a report."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from assay.support.stats.intervals import Interval
 
 @dataclass(frozen=True)
 class Longest(Result):
-    """The longest episode."""
+    """Length of the longest episode."""
 
     steps: int
 
@@ -67,7 +67,7 @@ PARTS: dict[str, Callable[..., Any]] = {
 
 @pytest.fixture
 def register(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Registers a measure for the duration of a test, with some of its parts replaced."""
+    """Return a function that registers a measure, with some of its parts replaced, for the duration of a test."""
     monkeypatch.setattr(MEASURES, "_known", dict(MEASURES._known))
 
     def registered(**replaced: Callable[..., Any]) -> None:
@@ -108,7 +108,7 @@ def test_missing_plugins_of_a_run_are_reported(tmp_path: Path, write, made):
 
 
 @pytest.mark.usefixtures("register")
-def test_a_measure_may_bring_a_flaw_with_its_sentences(tmp_path: Path, write, made):
+def test_a_measure_may_define_a_flaw_with_its_sentences(tmp_path: Path, write, made):
     share = Interval(0.8, 1.0, "Wilson")
     slow = Evidence(0, "slowness", "", 0.9, share, 0.001, hits=9, count=10)
     tests = {
@@ -142,9 +142,7 @@ def test_a_measure_may_bring_a_flaw_with_its_sentences(tmp_path: Path, write, ma
 
 
 @pytest.mark.parametrize("broken", PARTS)
-def test_a_measure_that_raises_costs_its_own_part_and_a_line(
-    broken: str, tmp_path: Path, write, made, register
-):
+def test_a_measure_that_raises_is_left_out_and_reported(broken: str, tmp_path: Path, write, made, register):
     def fail(*_: object) -> NoReturn:
         raise KeyError("a defect of the plugin")
 

@@ -22,7 +22,7 @@ Run = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def drawing() -> Drawing:
-    """A forest plot with more words beside it than a column has room for."""
+    """A forest plot with more text beside it than fits into a column."""
     marks = [
         Mark(f"pro/{name}", -0.2, Interval(-0.4, 0.0, "x"), ("\N{MINUS SIGN}20.0", "-40 to 0", "0.12"))
         for name in ("object", "position=nudge", "environment")
@@ -40,7 +40,7 @@ def letters(svg: str) -> set[float]:
     return {float(size) for size in re.findall(r"font(?:-size)?: (?:\w+ )*([0-9.]+)px", svg)}
 
 
-def test_a_figure_is_as_wide_as_a_column_with_letters_of_8_points(drawing: Drawing):
+def test_a_printed_figure_has_the_width_of_a_column_and_text_of_8_points(drawing: Drawing):
     svg = drawing.render_print(Print("svg")).decode()
     assert f'width="{72 * COLUMN:g}pt"' in svg and letters(svg) == {8.0}
     assert b"/MediaBox [ 0 0 234 " in drawing.render_print(Print("pdf"))
@@ -76,7 +76,7 @@ def test_names_are_read_from_yaml_or_json(tmp_path: Path):
             read_names(tmp_path / "c.yaml")
 
 
-def test_the_main_table_has_a_row_for_each_policy_and_what_all_share_in_its_title(
+def test_the_main_table_has_a_row_for_each_policy_and_shared_names_in_its_title(
     tmp_path: Path, made: Any, write: Callable[..., Path]
 ):
     def run(name: str, hits: int, **meta: str) -> Path:

@@ -45,7 +45,7 @@ def test_a_failed_rendering_leaves_no_file(tmp_path: Path, no_assets: Path):
 
 
 class FewThings(AssetPack):
-    """Two shapes, one of them in two colours, and a fixture."""
+    """An asset pack with two shapes, one of them in two colours, and a fixture."""
 
     @property
     def categories(self) -> frozenset[str]:

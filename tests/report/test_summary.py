@@ -22,7 +22,7 @@ def found(everything: Path) -> Profile:
     return measured(everything)
 
 
-def test_sentences_and_key_numbers_are_the_measured_ones(found: Profile):
+def test_sentences_and_key_numbers_equal_the_measured_values(found: Profile):
     text = " ".join(describe_results(found)[0])
     rate, memory, failures = found["success_rate"], found["memorisation"].overall, found["failures"]
     assert f"in {rate.successes} of {rate.count} " in text and f"In {memory.alike} of {memory.count} " in text
@@ -37,7 +37,7 @@ def test_sentences_and_key_numbers_are_the_measured_ones(found: Profile):
     ]
 
 
-def test_a_certain_loss_is_a_cost_and_an_uncertain_one_is_not(tmp_path: Path, write, made):
+def test_only_a_significant_loss_is_reported_as_a_cost(tmp_path: Path, write, made):
     episodes = [made(True, seed=seed) for seed in range(20)]
     episodes += [made(False, "lost", {"axis": "words"}, seed=seed) for seed in range(20)]
     episodes += [made(seed > 0, "kept", {"axis": "world"}, seed=seed) for seed in range(20)]

@@ -66,7 +66,7 @@ def test_methods_of_intervals_are_named():
     assert negate(Interval(-0.5, 0.25, "wilson")) == Interval(-0.25, 0.5, "wilson")
 
 
-def test_tasks_stand_in_the_order_of_their_numbers_with_their_words():
+def test_tasks_are_sorted_by_number_and_shown_with_their_instruction():
     names = ["libero_goal/10", "libero_goal/2", "libero_10/3"]
     assert sorted(names, key=natural) == ["libero_10/3", "libero_goal/2", "libero_goal/10"]
     assert (
@@ -133,7 +133,7 @@ def test_terminal_summary_has_settled_and_open_thresholds(tmp_path: Path, write,
 
 @pytest.fixture
 def found(tmp_path: Path, made, write: Callable[..., Path]) -> Callable[..., NearFarFailures]:
-    """Failures of a run with so many near and far ones beside twenty successes of one task; another has none."""
+    """Return a function that measures a run with near and far failures and twenty successes of one task."""
 
     def measured(near: int, far: int, name: str = "run", rule: NearFarRule = PAPER) -> NearFarFailures:
         line = np.linspace(0, 0.4, 60)[:, None] * (1.0, 0.5, 0.2)
@@ -163,7 +163,7 @@ def column(table: Table, name: str) -> list[object]:
     return [row[place] for row in table.rows]
 
 
-def test_unjudged_failures_count_in_shares_of_all_and_in_the_note(found):
+def test_unjudged_failures_count_in_rates_over_all_episodes_and_in_the_note(found):
     table = failures_table(found(4, 8), None)
     assert column(table, "task") == ["libero_goal/1", "all"]
     assert (column(table, "near"), column(table, "far"), column(table, "n")) == ([4, 4], [8, 8], [32, 33])

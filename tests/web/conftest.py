@@ -39,7 +39,7 @@ SUITE = Experiment("para", "Three wordings.", variants=variants)
 
 
 def driven(path: Path, policy: str, specs: list[EpisodeSpec], **orders: Any) -> Path:
-    """A real run."""
+    """Execute episodes and record them in a run file."""
     with Store.writing(path) as store:
         store.describe(
             experiment="para", policy=policy, pack="primitives", started="2026-01-02T03:04:05+00:00"
@@ -50,7 +50,7 @@ def driven(path: Path, policy: str, specs: list[EpisodeSpec], **orders: Any) -> 
 
 
 def broken(path: Path, reason: str) -> Path:
-    """A run whose only episode broke."""
+    """Write a run whose only episode ended in an error."""
     with Store.writing(path) as store:
         store.plan([EpisodeSpec(TASK, 0)])
         told = f'  File "mine.py", line 7, in act\n{reason}'
@@ -62,7 +62,7 @@ def broken(path: Path, reason: str) -> Path:
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of runs, beside a run that is not in it."""
+    """A folder of runs; another run is outside the folder."""
     home = tmp_path_factory.mktemp("home")
     folder = home / "runs"
     (folder / "more").mkdir(parents=True)
@@ -83,7 +83,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def served(*arguments: str | Path) -> Iterator[str]:
-    """A command that serves pages, in a process of its own; host and port."""
+    """Run a command that serves pages in a separate process; yield its host and port."""
     command = [Path(sys.executable).with_name("assay"), *arguments, "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     watchdog = threading.Timer(180, process.kill)
@@ -98,7 +98,7 @@ def served(*arguments: str | Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def address(library: Path) -> Iterator[str]:
-    """Where ``assay ui`` serves."""
+    """Host and port of ``assay ui``."""
     with served("ui", library) as found:
         yield found
 
@@ -113,7 +113,7 @@ class Answer(NamedTuple):
 
 @pytest.fixture(scope="session")
 def get(address: str) -> Callable[..., Answer]:
-    """Asks the server for exactly this path, however odd."""
+    """Return a function that requests a path from the server exactly as it is given."""
 
     def ask(path: str, method: str = "GET", **headers: str) -> Answer:
         connection = HTTPConnection(address, timeout=60)
@@ -133,6 +133,6 @@ def get(address: str) -> Callable[..., Answer]:
 
 @pytest.fixture(scope="session")
 def keys(library: Path) -> dict[str, str]:
-    """The episodes of the run ``blind``: instruction -> key."""
+    """Keys of the episodes of the run ``blind``, by instruction."""
     with Store.reading(library / "blind.assay") as store:
         return dict(store.frame().select("instruction", "key").iter_rows())

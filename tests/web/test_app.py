@@ -1,4 +1,4 @@
-"""A real server on loopback, asked for odd things."""
+"""Requests, valid and invalid, to a real server on the local machine."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def addresses(keys: dict[str, str]) -> list[str]:
 
 
 class Page(HTMLParser):
-    """What a browser would load and run."""
+    """The resources that a browser would load and the scripts that it would run."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Page(HTMLParser):
             self.inline.append(tag)
 
 
-def test_every_page_escapes_what_runs_hold_and_needs_nothing_from_elsewhere(get, keys):
+def test_every_page_escapes_the_content_of_runs_and_loads_nothing_from_other_hosts(get, keys):
     for address in addresses(keys):
         answer = get(address)
         assert answer.headers["content-security-policy"].startswith("default-src 'self'"), address
@@ -132,7 +132,7 @@ def test_nothing_but_the_runs_in_the_folder_is_served(get):
         assert answer.status == 404 and "Traceback" not in answer.text and "secret" not in answer.text
 
 
-def test_invalid_parameters_are_rejected_and_odd_ones_find_nothing(get):
+def test_invalid_parameters_are_rejected_and_unusual_ones_match_nothing(get):
     for query in (f"task={'a' * 301}", "page=0", "page=x", f"page={2**63}", "sort=spec", "outcome=odd"):
         assert get(f"{RUN}/episodes?{query}").status == 400
     for query in ("task=%00", "says=%25", "says=%ff", "label=%22'%5C=1", "action=%F0%9F"):
@@ -213,7 +213,7 @@ def test_a_run_is_live_while_it_is_written_and_its_driver_is_not_disturbed(
 def test_two_runs_are_compared_pair_by_pair(get, keys):
     text = get("/compare?a=blind&b=idle").text
     assert (
-        "Compared on the 1 episodes that both runs finished" in text
+        "Compared on the 1 episode that both runs finished" in text
         and f"{RUN}/episodes/{keys['turn on the stove']}?beside=idle" in text
     )
     assert "share no episode" in get(f"/compare?a=blind&b={ODD}").text
@@ -258,7 +258,7 @@ def test_other_hosts_sites_and_methods_are_rejected(get, address, keys):
 ASSAY = Path(sys.executable).with_name("assay")
 
 
-def test_ctrl_c_ends_it_cleanly(tmp_path: Path):
+def test_ctrl_c_ends_the_server_cleanly(tmp_path: Path):
     process = subprocess.Popen(
         [ASSAY, "ui", tmp_path, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -41,7 +41,7 @@ both = pytest.mark.parametrize(
 
 @pytest.fixture
 def page(request: pytest.FixtureRequest, browser, address: str) -> Iterator[Any]:
-    """A page in which nothing goes wrong: no error in a script, nothing that the policy forbids."""
+    """A page that must cause neither script errors nor violations of the content security policy."""
     width, scheme = getattr(request, "param", (WIDE, "light"))
     context = browser.new_context(
         base_url=f"http://{address}", viewport={"width": width, "height": 900}, color_scheme=scheme
@@ -182,7 +182,7 @@ def test_pages_fit_every_window_in_light_and_dark_and_can_be_printed(page, keys)
 
 
 def brightness(page: Any) -> float:
-    """Of the page's ground, 0 to 255."""
+    """Return the brightness of the page's background, from 0 to 255."""
     colours = page.evaluate(
         "[document.body, document.documentElement].map(each => getComputedStyle(each).backgroundColor)"
     )

@@ -49,7 +49,7 @@ def run(path: Path):
         yield opened
 
 
-def test_pages_go_to_the_end_and_no_further(run: OpenRun):
+def test_pages_end_with_the_last_episode(run: OpenRun):
     found = [read_page(run, Filters(), number=number) for number in (1, 2, 3)]
     assert [len(each["rows"]) for each in found] == [PAGE, PAGE, 7]
     assert [each["before"] for each in found] == [0, PAGE, 2 * PAGE]

@@ -33,7 +33,7 @@ def wait_for(ask: Callable[[], RenderStatus]) -> RenderStatus:
 
 
 def count_frames(path: Path | None) -> tuple[int, float]:
-    """Number of frames of a video and frames per second."""
+    """Return the number of frames of a video, and its frames per second."""
     with av.open(str(path)) as video:
         stream = video.streams.video[0]
         return stream.frames, float(stream.average_rate)
@@ -53,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def replays(drawing: str, folder: Path) -> Iterator[Replays]:
-    """One process renders for all tests."""
+    """A renderer whose process is shared by all tests."""
     with Replays(folder) as opened:
         yield opened
 

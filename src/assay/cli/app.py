@@ -54,14 +54,14 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "check": "assay.cli.machine:check",
     },
 }
-"""Addresses of the commands by heading and name, in order of use; extensions and plugins append theirs."""
+"""Addresses of the commands by heading and name, in order of use; extensions and plugins add their own."""
 _PLACEHOLDERS = {"bool": "", "path": "PATH", "str": "TEXT", "int": "N", "float": "NUMBER"}
-"""Names of values in help texts, by type; a flag has no value."""
+"""Placeholders for the values of options in help texts, by type; a flag has no value."""
 _display_type: Any = getattr(TyperOption, "display_type", None)
 
 
 def _placeholder(parameter: TyperArgument | TyperOption, ctx: Any) -> str:
-    """Return the name of a value in a help text: newer versions of typer print ``<list[Path]>`` and ``<bool>``."""
+    """Return the placeholder of an option; newer versions of typer would print ``<list[Path]>`` and ``<bool>``."""
     if isinstance(parameter, TyperArgument):  # its name is printed next to it
         return ""
     name = str(_display_type(parameter, ctx)).strip("<>").removeprefix("list[").removesuffix("]")
@@ -94,7 +94,7 @@ def root(
 
 @cache
 def command_line(only: str = "") -> Any:
-    """Build all commands, or just one of them: importing all modules and building all options takes a second."""
+    """Build the command line with all commands or, which is a second faster, with only one of them."""
     app = typer.Typer(name="assay", no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback()(root)
     commands = {heading: dict(named) for heading, named in COMMANDS.items()}

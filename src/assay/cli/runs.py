@@ -282,7 +282,7 @@ def compare(
 
 
 def _show_contrasts(pair: tuple[str, str], contrasts: Sequence[RunContrast]) -> None:
-    """Print one row per condition."""
+    """Print the differences between two runs, one row per condition."""
     from assay.measures.views.wording import between, number, p_value, points
 
     rows = [

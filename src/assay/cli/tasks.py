@@ -17,7 +17,7 @@ from rich.text import Text
 from assay.cli.options import JsonFile, check_picture, write_json
 from assay.support.console import output, print_rows, right, say, working
 
-if TYPE_CHECKING:  # tasks bring numpy and pydantic along, for which other commands need not wait
+if TYPE_CHECKING:  # importing tasks loads numpy and pydantic, which other commands do not need
     from assay import tasks
     from assay.tasks import Task, bddl
     from assay.tasks.labels import Frequency

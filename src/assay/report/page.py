@@ -117,7 +117,7 @@ class Report:
         return Table(
             "runs",
             "Runs",
-            (Column("run"), Column("what"), *(Column(name) for name in columns)),
+            (Column("run"), Column("policy and experiment"), *(Column(name) for name in columns)),
             tuple(rows),
             "In brackets: 95 % interval and number of episodes n.",
         )

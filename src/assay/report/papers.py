@@ -94,7 +94,7 @@ class Paper:
     """Title of the paper."""
     make: Callable[[Sequence[PaperRun]], Iterable[PaperSection]]
     make_beside_published: Callable[[Sequence[PaperRun]], Iterable[PaperSection]] | None = None
-    """Function like ``make`` that adds the authors' numbers; None if Assay does not have them."""
+    """Function that also adds the numbers published by the authors; None if Assay does not have them."""
     world: str | None = None
     """Name of the world of the paper's tasks; runs in other worlds are rejected. None for any world."""
 
@@ -159,7 +159,7 @@ class ExhibitPlan:
 def plan_sections(
     layout: Sequence[tuple[str, str, Sequence[str]]], plans: Iterable[ExhibitPlan]
 ) -> Callable[..., Iterator[PaperSection]]:
-    """Return a function of runs that makes the sections of a paper.
+    """Return a function that makes the sections of a paper from runs.
 
     ``layout`` gives the title, the introduction and the labels of the exhibits of each section.
     """
@@ -180,7 +180,7 @@ def plan_sections(
 def of_each(
     runs: Sequence[PaperRun], measure: Callable[[PaperRun], T]
 ) -> tuple[dict[str, T], tuple[Missing, ...]]:
-    """Return the results by name of the run, and the reason why each other run has none.
+    """Return the results by run name, and the reasons why the other runs have no result.
 
     Raises MeasureError if no run has a result.
     """
@@ -218,7 +218,7 @@ def unnamed_if_single(results: Mapping[str, T]) -> Mapping[str, T]:
 
 
 def drawn_by(measure: Measure[Any], label: str, title: str) -> ExhibitPlan:
-    """Return the plan of a figure that a measure draws for several runs."""
+    """Plan a figure that a measure draws for several runs."""
 
     @by_run(lambda run: run.data.result(measure))
     def make(results: dict[str, Any]) -> Drawing:
@@ -229,7 +229,7 @@ def drawn_by(measure: Measure[Any], label: str, title: str) -> ExhibitPlan:
 
 
 def model_table(name: str, title: str, results: Mapping[str, Any], *columns: Column, note: str = "") -> Table:
-    """Make a table with one row per model; the columns read their values from its result."""
+    """Make a table with one row per model; each column reads its value from the model's result."""
     reads = [column.value for column in columns if column.value is not None]
     rows = tuple((model, *(read(result) for read in reads)) for model, result in results.items())
     return Table(name, title, (Column("model"), *columns), rows, note)
@@ -260,7 +260,7 @@ class PaperReport:
 
 
 def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False) -> PaperReport:
-    """Build the tables and figures of a paper from runs by name; ``published`` adds the authors' numbers.
+    """Build the tables and figures of a paper from run files by run name; ``published`` adds the authors' numbers.
 
     Raises PaperError or RunError.
     """

@@ -33,7 +33,7 @@ class SheetCell:
 
 
 def save_sheet(path: Path, heading: str, cells: Sequence[SheetCell | str], *, columns: int = 3) -> Path:
-    """Write a grid of cells as a PNG; a string starts a new section. Long lines are wrapped."""
+    """Write a grid of cells as a PNG; a string among the cells is the heading of a new section."""
     rows = [row for cell in cells if isinstance(cell, SheetCell) for row in cell.images]
     height, width = rows[0][0].shape[:2]
     across = max(map(len, rows))

@@ -97,7 +97,7 @@ def serve(folder: Path, port: int, ready: Callable[[str], None] = lambda address
 
 
 def serve_app(app: FastAPI, port: int, ready: Callable[[str], None]) -> None:
-    """Serve an app in the same way as `serve`."""
+    """Serve an app on this machine, as `serve` does."""
     with suppress(KeyboardInterrupt), _listen(port) as listener:
         config = uvicorn.Config(
             app,

@@ -185,7 +185,7 @@ def describe_side_effects(effects: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _find_replay(request: Request, site: TheSite, name: str, key: str) -> RenderStatus:
-    """Return the video or last frame of an episode, requesting it if necessary."""
+    """Return the video or last frame of an episode, or request its rendering."""
     # Pages of other sites must not be able to keep this machine busy.
     if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         raise HTTPException(403, "videos are served only to the pages of this app")

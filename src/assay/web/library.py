@@ -1,4 +1,4 @@
-"""Runs in a folder, by name: their summaries, and the state of one run while it is being written. Read-only."""
+"""Summaries of the runs in a folder, and the state of a run while it is being written; runs are only read."""
 
 from __future__ import annotations
 

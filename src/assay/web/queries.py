@@ -27,7 +27,7 @@ from assay.support.plugins import load_plugins
 PAGE = 50
 """Number of episodes per page."""
 MOST_VALUES = 40
-"""Maximum number of values of a label offered as a filter; a label with more values is a measurement."""
+"""Maximum number of values of a label that is offered as a filter; labels with more values are measurements."""
 OUTCOMES = ("success", "failure", "error", "waiting")
 
 _FROM = f"""
@@ -222,7 +222,7 @@ def read_control(run: OpenRun, row: EpisodeRow) -> EpisodeRow | None:
 
 
 def read_detail(run: OpenRun, row: EpisodeRow, table: str) -> Any:
-    """Return the value for an episode in one of the detail tables; None if none exists."""
+    """Return the value of an episode in one of the detail tables, or None if there is none."""
     rows = run.rows(f"SELECT {DETAILS[table]} FROM {table} WHERE id = :id", {"id": row.id})
     return json.loads(rows[0][0]) if rows else None
 

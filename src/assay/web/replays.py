@@ -45,7 +45,7 @@ VIDEO, STILL, NOTE = ".mp4", "-end.jpg", ".json"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpisodeRecording:
-    """Part of a stored episode needed to replay it."""
+    """The part of a stored episode that is needed to replay it."""
 
     spec: EpisodeSpec
     actions: np.ndarray
@@ -70,7 +70,7 @@ class EpisodeRecording:
 
 @dataclass(frozen=True, slots=True)
 class RenderStatus:
-    """Video or still, or the state of its rendering."""
+    """A video or still image, or the state of its rendering."""
 
     state: Literal["ready", "rendering", "waiting", "failed"]
     since: float = 0.0
@@ -87,7 +87,7 @@ class RenderStatus:
 
 @dataclass(slots=True)
 class _Job:
-    """Requested file that is not finished."""
+    """A requested file that has not been rendered yet."""
 
     future: Future[None]
     since: float

@@ -36,7 +36,7 @@ def _build_report(path: Path) -> tuple[str, tuple[str, ...]]:
 
 
 class Site:
-    """Runs of one web app, with cached results computed from them."""
+    """The runs of a web app, and cached results computed from them."""
 
     def __init__(self, library: Library, replays: Replays) -> None:
         self.library, self.replays = library, replays

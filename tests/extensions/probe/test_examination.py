@@ -1,4 +1,4 @@
-"""Servers of policies that were trained by a convention that only they know: see ``python -m bench probe``."""
+"""Probing servers whose policies were trained with a hidden convention; see ``python -m bench probe``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from bench.trained import Frame, Trained, frames, served
 
 from assay.extensions.probe.examination import (
     DemonstratedStep,
-    ProbePlan,
+    ProbedServer,
     RequestRefusedError,
-    _demonstrated_steps,
+    demonstrate,
     examine,
     race,
 )
@@ -24,7 +24,6 @@ from assay.support.images import Orientation
 from assay.support.streams import stream
 
 TASKS = ("libero_goal/7",)
-PLAN = ProbePlan(TASKS, (0, 1), "primitives", moments=18, episodes=0)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +33,7 @@ def trained_on(drawing: str) -> list[Frame]:
 
 @pytest.fixture(scope="module")
 def shown(drawing: str) -> list[DemonstratedStep]:
-    return _demonstrated_steps(PLAN.tasks, PLAN.seeds, PLAN.pack, PLAN.moments)
+    return demonstrate(TASKS, (0, 1), "primitives", 18)
 
 
 def options(address: str) -> dict[str, str]:
@@ -46,7 +45,7 @@ def test_orientation_and_gripper_are_found_and_explicit_options_kept(
 ):
     secret = replace(CONVENTION, orientation=Orientation.RAW, gripper=Gripper.UNIT, closes=Sign.MINUS)
     with served(Trained(secret, trained_on)) as address:
-        found = examine(f"{address}?layout=hand&timeout=20", PLAN, steps=shown)
+        found = examine(ProbedServer(f"{address}?layout=hand&timeout=20"), shown)
     assert options(found.address) == {
         "layout": "hand",
         "timeout": "20",
@@ -62,7 +61,7 @@ def test_orientation_and_gripper_are_found_and_explicit_options_kept(
 def test_the_rotation_representation_is_found(trained_on: list[Frame], shown: list[DemonstratedStep]):
     secret = replace(CONVENTION, rotation=Rotation.WXYZ)
     with served(Trained(secret, trained_on)) as address:
-        found = examine(f"{address}?orientation=rotated&size=224&closes=1", PLAN, steps=shown)
+        found = examine(ProbedServer(f"{address}?orientation=rotated&size=224&closes=1"), shown)
     assert options(found.address)["rotation"] == "wxyz"
     assert [each.field for each in found.verdicts] == ["state"], "nothing else was open"
 
@@ -75,7 +74,7 @@ def test_the_only_accepted_image_size_is_found(trained_on: list[Frame], shown: l
             return super().infer(request)
 
     with served(Picky(replace(CONVENTION, size=256), trained_on)) as address:
-        found = examine(f"{address}?layout=hand&orientation=rotated&closes=1", PLAN, steps=shown[:6])
+        found = examine(ProbedServer(f"{address}?layout=hand&orientation=rotated&closes=1"), shown[:6])
     assert options(found.address)["size"] == "256"
     (size,) = found.verdicts
     assert size.rival is None and "256 pixels, please" in next(iter(size.refused.values()))
@@ -89,7 +88,7 @@ def test_a_server_with_unrelated_actions_is_not_understood(
             return np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0], (5, 1))
 
     with served(Silly(CONVENTION, trained_on)) as address:
-        found = examine(f"{address}?layout=hand&size=224", PLAN, steps=shown[:6])
+        found = examine(ProbedServer(f"{address}?layout=hand&size=224"), shown[:6])
     assert not found.understood and found.agreement == 0.5
     assert {each.verdict for each in found.verdicts if each.field == "image orientation"} == {"indifferent"}
 
@@ -123,7 +122,7 @@ def test_a_rejected_contender_is_eliminated_with_the_reason():
 
 
 def test_equal_contenders_are_rarely_eliminated():
-    """Two that are alike: each may be called worse in at most one of a hundred races; 60 races, 30 rounds."""
+    """Of two equal contenders, one may be eliminated in at most one of a hundred races; 60 races of 30 rounds."""
     dropped = 0
     for number in range(60):
         scores = iter(stream(number, "alike").random(200))

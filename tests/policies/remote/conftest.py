@@ -40,7 +40,7 @@ Play = Callable[..., tuple[Episode, Simulation]]
 
 
 def saved(convention: Convention, observation: Observation, folder: Path) -> Path:
-    """An observation as a client of the convention would send it, in a file."""
+    """Save an observation as a client with this convention would send it."""
     state = {str(convention.state): convention.state_vector(observation)}
     with (folder / "observation.npz").open("wb") as file:
         np.savez(file, **convention.images(observation), **state)
@@ -49,7 +49,7 @@ def saved(convention: Convention, observation: Observation, folder: Path) -> Pat
 
 @pytest.fixture(scope="session")
 def observation(drawing: str, compiled: Callable[[str], CompiledScene]) -> Iterator[Observation]:
-    """What a policy sees after ten waiting steps; its pictures are drawn once."""
+    """Observation after ten waiting steps; its images are rendered once."""
     world = Simulation(compiled("libero_goal/7"))
     world.reset(world.sample(3))
     for _ in range(10):
@@ -62,7 +62,7 @@ def observation(drawing: str, compiled: Callable[[str], CompiledScene]) -> Itera
 def play(
     drawing: str, compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ) -> Callable[..., tuple[Episode, Simulation]]:
-    """Plays an episode of libero_goal/7, seed 3; returns it and its simulation."""
+    """Return a function that runs an episode of libero_goal/7, seed 3, and returns it with its simulation."""
     world = world_of(compiled("libero_goal/7"))
 
     def run(policy: Policy, steps: int, text: str = "") -> tuple[Episode, Simulation]:
@@ -74,7 +74,7 @@ def play(
 
 @pytest.fixture
 def stub() -> Iterator[Callable[[Handler], str]]:
-    """Starts a websocket server that does what it is told; returns its host and port."""
+    """Return a function that starts a websocket server with a given handler and returns its host and port."""
     servers = []
 
     def start(handler: Handler) -> str:
@@ -96,7 +96,7 @@ def stub() -> Iterator[Callable[[Handler], str]]:
 
 @pytest.fixture
 def tcp() -> Iterator[Callable[[Callable[[socket.socket], None]], str]]:
-    """Starts a server of bare TCP, for what no websocket server would do; returns its host and port."""
+    """Return a function that starts a plain TCP server with a given handler and returns its host and port."""
     listeners: list[socket.socket] = []
 
     def start(handler: Callable[[socket.socket], None]) -> str:
@@ -119,7 +119,7 @@ def tcp() -> Iterator[Callable[[Callable[[socket.socket], None]], str]]:
 
 @pytest.fixture
 def served() -> Iterator[Callable[..., str]]:
-    """Serves a policy of ours in this process; returns its address."""
+    """Return a function that serves one of Assay's policies in this process and returns its address."""
     endings: list[Callable[[], None]] = []
 
     def start(policy: str, protocol: str, replan: int | None = None) -> str:
@@ -159,25 +159,25 @@ def served() -> Iterator[Callable[..., str]]:
 
 @pytest.fixture(scope="session")
 def openpi_python() -> Path:
-    """A Python with the real openpi-client, which wants an older numpy than ours."""
+    """Python interpreter with the real openpi-client, which needs an older version of numpy."""
     return _environment("openpi-client-0.1.2")
 
 
 @pytest.fixture(scope="session")
 def vla_eval_python() -> Path:
-    """A Python with the real vla-eval."""
+    """Python interpreter with the real vla-eval."""
     return _environment("vla-eval-0.8.0")
 
 
 @pytest.fixture(scope="session")
 def server_python() -> Path:
-    """A Python with what other people's servers need, but for their models."""
+    """Python interpreter with the dependencies of the real servers, except those of their models."""
     return _environment("servers")
 
 
 @pytest.fixture(scope="session")
 def zmq_installed() -> None:
-    """ZeroMQ, which is an extra."""
+    """Skip a test if ZeroMQ, which is an extra, is not installed."""
     pytest.importorskip("zmq", reason="GR00T's servers need ZeroMQ: pip install 'assay-robotics[gr00t]'")
 
 
@@ -190,7 +190,7 @@ def _environment(name: str) -> Path:
 
 @pytest.fixture(scope="session")
 def peer() -> Callable[..., str]:
-    """Runs one of the programs in ``peers`` in an environment; returns what it printed."""
+    """Return a function that runs one of the programs in ``peers`` and returns its output."""
 
     def run(python: Path, program: str, *arguments: str | Path) -> str:
         command = [python, PEERS / program, *map(str, arguments)]
@@ -203,7 +203,7 @@ def peer() -> Callable[..., str]:
 
 @dataclass(frozen=True)
 class Notary:
-    """A real vla-eval server and what it wrote down."""
+    """A real vla-eval server, and the events and observations that it recorded."""
 
     address: str
     folder: Path
@@ -211,18 +211,18 @@ class Notary:
 
     @property
     def events(self) -> list[list[Any]]:
-        """Episodes' starts and ends, and the looks at observations."""
+        """Starts and ends of episodes, and received observations."""
         file = self.folder / "events.json"
         return json.loads(file.read_text()) if file.exists() else []
 
     def look(self, number: int) -> dict[str, np.ndarray]:
-        """The arrays of an observation as they arrived."""
+        """Return the arrays of an observation as the server received them."""
         return dict(np.load(self.folder / f"look{number}.npz"))
 
 
 @pytest.fixture
 def notary(vla_eval_python: Path, tmp_path: Path) -> Iterator[Callable[..., Notary]]:
-    """Starts a real vla-eval server that needs no GPU."""
+    """Return a function that starts a real vla-eval server that needs no GPU."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(params: dict[str, Any] | None = None, chunk_size: int | None = None) -> Notary:

@@ -32,7 +32,7 @@ def answer(connection: ServerConnection) -> None:
 
 @pytest.fixture
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate that nobody vouches for, and its key."""
+    """A self-signed certificate and its key."""
     folder = tmp_path_factory.mktemp("tls")
     made = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(
@@ -47,7 +47,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture
 def encrypted(certificate: tuple[Path, Path]) -> Iterator[str]:
-    """The place of a server that encrypts."""
+    """Host and port of a server with TLS."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
     with serve(answer, "127.0.0.1", 0, ssl=context, compression=None) as server:
@@ -72,7 +72,7 @@ def test_tls_encrypts_the_connection_and_needs_a_trusted_certificate(
 
 @contextmanager
 def rejecting(status: int) -> Iterator[str]:
-    """The place of a server that answers every request with a status."""
+    """Run a server that answers every request with an HTTP status; yield its host and port."""
 
     def respond(connection: ServerConnection, request: object) -> object:
         return connection.respond(status, "no")

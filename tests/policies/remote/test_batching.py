@@ -1,4 +1,4 @@
-"""Requests of several workers, sent as one."""
+"""Requests from several workers that are sent as one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORDS = ("one", "three", "eleven", "seventeen")
 
 
 def counting(seen: list[int]) -> Callable[[ServerConnection], None]:
-    """starVLA's server with a model whose actions are the lengths of instructions, and which cannot bear one."""
+    """Return a starVLA server whose actions are the lengths of the instructions, and which rejects one instruction."""
 
     def handle(connection: ServerConnection) -> None:
         connection.send(codec.encode_openpi({"model": "counting"}))
@@ -43,7 +43,7 @@ def counting(seen: list[int]) -> Callable[[ServerConnection], None]:
 
 
 def played(address: str, words: str, observation: Observation) -> float | str:
-    """The first number of the first action for an instruction; or what went wrong."""
+    """Return the first number of the first action for an instruction, or the error message."""
     policy = load_client(address)
     try:
         policy.reset(Instruction(words), SPEC)
@@ -57,7 +57,7 @@ def played(address: str, words: str, observation: Observation) -> float | str:
 def all_played(
     address: str, observation: Observation, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> tuple[list[float | str], list[int]]:
-    """What each of several clients gets, and how many requests were sent as one."""
+    """Return the result of each of several clients, and the number of requests that were sent as one."""
     monkeypatch.setattr("assay.policies.remote.batching.BATCH_WINDOW_S", 0.5)  # nobody is too late
     policy = load_client(address)
     policy.convention.images(observation)  # drawn in this thread, as GL wants it

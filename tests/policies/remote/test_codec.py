@@ -93,7 +93,7 @@ def test_invalid_messages_are_rejected_with_the_reason():
 
 
 class Marker:
-    """Leaves a file behind if it is unpickled."""
+    """An object that creates a file if it is unpickled."""
 
     def __init__(self, file: Path) -> None:
         self.file = file

@@ -18,7 +18,7 @@ from assay.support.streams import stream
 
 
 def robosuite_vector(quaternion: np.ndarray) -> np.ndarray:
-    """Axis-angle of (x, y, z, w) as robosuite has it: the sign is not touched."""
+    """Return the rotation vector of a quaternion (x, y, z, w) as in robosuite, which does not change its sign."""
     angle = 2.0 * np.arccos(quaternion[3])
     return quaternion[:3] / np.sqrt(1.0 - quaternion[3] ** 2) * angle
 
@@ -89,7 +89,7 @@ COMPONENTS = st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4)
 
 
 def unit(components: list[float]) -> np.ndarray:
-    """A unit quaternion; not of next to no turn or a whole one, where the field's formula is unsteady."""
+    """Return a unit quaternion; rotations near 0 or 2 pi, where robosuite's formula is unstable, are excluded."""
     given = np.array(components)
     assume(np.linalg.norm(given[1:]) > 1e-2 * max(np.linalg.norm(given), 0.1))
     return given / np.linalg.norm(given)
@@ -133,7 +133,7 @@ def test_the_controller_state_has_the_grip_sites_orientation(
 def test_rotation_vectors_equal_those_of_vla_eval(
     vla_eval_python: Path, peer: Callable[..., str], tmp_path: Path
 ):
-    """Its package holds robosuite's formula, which openpi's client uses, and its own."""
+    """The package vla-eval contains robosuite's formula, which openpi's client uses, and another one."""
     draws = stream(0, "quaternions").normal(size=(200, 4))
     draws[:100, 1:] *= 0.02  # hands that point down: (x, y, z, w) with x near 1
     draws /= np.linalg.norm(draws, axis=1, keepdims=True)

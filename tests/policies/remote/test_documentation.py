@@ -1,4 +1,4 @@
-"""The programs in docs/policies.md do what it says."""
+"""The programs in docs/policies.md do what the page says."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def server(programs: Path) -> Iterator[str]:
     process.communicate()
 
 
-def test_a_user_server_is_asked(server: str, play: Play):
+def test_a_documented_server_is_queried(server: str, play: Play):
     policy = OpenPI(f"{server}?timeout=10")
     episode, _ = play(policy, 20)
     policy.close()
     assert episode.outcome is Outcome.FAILURE and policy.metadata == {"model": "mine"}
 
 
-def test_every_option_of_an_address_is_explained():
+def test_every_option_of_an_address_is_documented():
     table = PAGE.read_text().partition("Options are set in the address")[2].partition("\nA server that")[0]
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", table, re.MULTILINE)
     documented = [option.strip("`") for row in rows for option in row.split(", ")]

@@ -24,7 +24,7 @@ from .conftest import SPEC, TASK, Play, Stub, saved
 def answering(
     *replies: object, seen: list[Any] | None = None, metadata: object = {"model": "pi"}
 ) -> Callable[[ServerConnection], None]:
-    """A server that gives these replies, the last of them again and again."""
+    """Return a server that sends these replies and then repeats the last one."""
 
     def handle(connection: ServerConnection) -> None:
         connection.send(codec.encode_openpi(metadata))

@@ -1,4 +1,4 @@
-"""GR00T, OpenVLA-OFT, starVLA and RoboArena: stubs that do what their sources do. See test_real_servers.py."""
+"""Clients of GR00T, OpenVLA-OFT, starVLA and RoboArena against stub servers; see also test_real_servers.py."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Respond = Callable[[BaseHTTPRequestHandler, Any], None]
 
 @pytest.fixture
 def http() -> Iterator[Callable[[Respond], str]]:
-    """Starts an HTTP server; returns its host and port."""
+    """Return a function that starts an HTTP server and returns its host and port."""
     servers: list[ThreadingHTTPServer] = []
 
     def start(respond: Respond) -> str:
@@ -125,7 +125,7 @@ def test_invalid_replies_of_openvla_oft_are_reported(
 
 
 @pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"])
-def test_a_reply_that_arrives_byte_by_byte_is_cut_off(
+def test_a_reply_that_arrives_byte_by_byte_times_out(
     head: bytes, http: Callable[[Respond], str], observation: Observation
 ):
     def drip(handler: BaseHTTPRequestHandler, request: Any) -> None:
@@ -233,7 +233,7 @@ def spell(value: object) -> object:
 
 @pytest.fixture
 def zmq_server(zmq_installed: None) -> Iterator[Callable[..., str]]:
-    """Starts a REP socket that answers with what a function makes of each request; returns its host and port."""
+    """Return a function that serves a ZeroMQ REP socket with a given handler and returns its host and port."""
     import zmq
 
     ended = threading.Event()

@@ -1,8 +1,7 @@
-"""The code of real servers, around a model that is none, asked by our clients.
+"""Assay's clients against the code of real servers around a dummy model.
 
-Their sources are on no package index: ``ASSAY_SERVER_SOURCES`` names a folder with checkouts ``openpi``, ``gr00t``
-(Isaac-GR00T), ``starvla``, ``openvla-oft`` and ``roboarena``. What they have in common with the stubs beside this file
-is the list of what arrives.
+The servers are not on a package index: ``ASSAY_SERVER_SOURCES`` names a folder with the checkouts ``openpi``, ``gr00t``
+(Isaac-GR00T), ``starvla``, ``openvla-oft`` and ``roboarena``.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ pytestmark = pytest.mark.skipif(SOURCES is None, reason="ASSAY_SERVER_SOURCES na
 
 @pytest.fixture
 def real(server_python: Path, tmp_path: Path) -> Iterator[Callable[[str], tuple[str, Path]]]:
-    """Starts a real server; returns its place, and the file of what arrives."""
+    """Return a function that starts a real server and returns its host and port, and the file of received requests."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(kind: str) -> tuple[str, Path]:
@@ -49,7 +48,7 @@ def real(server_python: Path, tmp_path: Path) -> Iterator[Callable[[str], tuple[
 
 
 REQUESTS: dict[str, dict[str, Any]] = json.loads(PEER.with_name("requests.json").read_text())
-"""For each server: options of the address, the number of actions executed, and the request that arrives."""
+"""For each server: options of the address, the number of executed actions, and the received request."""
 
 
 @pytest.mark.parametrize("kind", REQUESTS)

@@ -40,7 +40,7 @@ def echo(connection: ServerConnection) -> None:
 
 
 def shake_hands(client: socket.socket) -> None:
-    """Become a websocket server, and no more than that."""
+    """Perform the handshake of a websocket server, and nothing else."""
     request = b""
     while b"\r\n\r\n" not in request:
         request += client.recv(4096)
@@ -78,7 +78,7 @@ def test_connecting_is_retried_until_the_server_starts():
 
 
 def reply_with(reply: bytes) -> Callable[[socket.socket], None]:
-    """Answer any request with these bytes and hang up."""
+    """Return a handler that answers any request with these bytes and closes the connection."""
 
     def handle(client: socket.socket) -> None:
         client.recv(4096)
@@ -117,7 +117,7 @@ def test_servers_without_websockets_are_reported(tcp: Tcp):
 
 
 def dribble(client: socket.socket) -> None:
-    """A frame of 100 bytes, one byte every tenth of a second."""
+    """Send a frame of 100 bytes, one byte every 0.1 s."""
     shake_hands(client)
     client.sendall(b"\x82\x64")
     for _ in range(100):
@@ -126,7 +126,7 @@ def dribble(client: socket.socket) -> None:
 
 
 def fragments(client: socket.socket) -> None:
-    """A message in fragments that never ends."""
+    """Send a fragmented message that never ends."""
     shake_hands(client)
     client.sendall(b"\x02\x01x")
     while True:
@@ -142,7 +142,7 @@ def pings(client: socket.socket) -> None:
 
 
 def deaf(client: socket.socket) -> None:
-    """Never reads."""
+    """Never read from the connection."""
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     shake_hands(client)
     threading.Event().wait(5)
@@ -164,7 +164,7 @@ def test_every_kind_of_stalling_is_limited(tcp: Tcp, handler):
     assert time.monotonic() - began < 2.5
 
 
-def test_a_server_may_die_and_come_back(stub: Stub):
+def test_a_client_reconnects_after_a_lost_connection(stub: Stub):
     def mortal(connection: ServerConnection) -> None:
         connection.recv()
         connection.socket.shutdown(socket.SHUT_RDWR)

@@ -91,7 +91,7 @@ def test_a_real_server_gets_the_observations_that_it_declares(
             assert np.array_equal(seen["states"], expected)
 
 
-def test_a_real_server_with_its_own_chunks_is_asked_every_step(notary: Callable[..., Any], play: Play):
+def test_a_real_server_with_its_own_chunks_is_queried_every_step(notary: Callable[..., Any], play: Play):
     server = notary(EVERYTHING, chunk_size=3)
     policy = VlaEval(f"{server.address}?timeout=20")
     result, world = play(policy, 6, "chunk three")
@@ -138,7 +138,7 @@ class Spy:
 
 @pytest.fixture
 def spy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A policy that writes down what it sees; python:spying_policies:Spy."""
+    """File to which the policy python:spying_policies:Spy writes its observations."""
     seen = tmp_path / "seen.npz"
     (tmp_path / "spying_policies.py").write_text(SPYING.format(file=str(seen)))
     monkeypatch.syspath_prepend(tmp_path)
@@ -190,7 +190,7 @@ def test_a_served_policy_acts_as_in_process(served: Callable[..., str], play: Pl
 
 
 def answering(reply: Callable[[dict[str, Any]], object]) -> Callable[[ServerConnection], None]:
-    """A server whose reply to a message is chosen by a function; None is silence."""
+    """Return a server whose reply to each message is chosen by a function; None for no reply."""
 
     def handle(connection: ServerConnection) -> None:
         for message in connection:
@@ -205,7 +205,7 @@ def answering(reply: Callable[[dict[str, Any]], object]) -> Callable[[ServerConn
 
 
 def polite(**changes: object) -> Callable[[dict[str, Any]], object]:
-    """Answers hello well, and observations with these fields."""
+    """Return a valid reply to hello, and replies to observations with these fields changed."""
 
     def reply(said: dict[str, Any]) -> object:
         if said["type"] == "hello":
@@ -258,7 +258,7 @@ def test_an_unsupported_protocol_version_is_rejected(stub: Stub, payload: object
 
 
 class Noting(SceneEnv):
-    """Writes down which of its steps are absolute, and does nothing of the kind."""
+    """An environment that records which steps are absolute but does not move."""
 
     def __init__(self, simulation: Simulation, task: Task, state: InitialState) -> None:
         super().__init__(simulation, task, state)
@@ -272,7 +272,7 @@ class Noting(SceneEnv):
 def test_absolute_actions_come_with_controller_states_and_the_outcome_is_sent(
     stub: Stub, compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ):
-    """As vla-eval's X-VLA server: it waits by relative actions, and goes to poses from then on."""
+    """As with vla-eval's X-VLA server, waiting steps are relative actions, and later actions are absolute poses."""
     seen: list[Any] = []
 
     def handle(connection: ServerConnection) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from itertools import islice, product
 from typing import Annotated
 
 import typer
 
-from assay.cli.options import Assets, JsonFile, Tasks, write_json
+from assay.cli.options import PRIMITIVES, Assets, JsonFile, Tasks, write_json
 from assay.runs.options import parse_seeds
 from assay.support.console import output, progress_bar, say, table_of
 
@@ -42,13 +43,16 @@ def probe(
     and `wait` (number of steps before the first request).
     """
     from assay import tasks
-    from assay.extensions.probe.examination import ProbePlan, examine, format_options
+    from assay.episodes import EpisodeSpec
+    from assay.extensions.probe.examination import ProbedServer, demonstrate, examine, format_options
 
-    chosen = tuple(task.id for task in tasks.resolve(selection))
-    plan = ProbePlan(chosen, tuple(parse_seeds(seeds)), assets or "primitives", moments, episodes)
+    chosen, numbers = [task.id for task in tasks.resolve(selection)], parse_seeds(seeds)
+    pack, server = assets or PRIMITIVES, ProbedServer(policy)
+    specs = [EpisodeSpec(task, seed, pack) for seed, task in islice(product(numbers, chosen), episodes)]
     with progress_bar() as bar:
-        progress = bar.add_task("", total=None)
-        report = examine(policy, plan, say=lambda stage: bar.update(progress, description=stage))
+        progress = bar.add_task("recording demonstrations", total=None)
+        steps = demonstrate(chosen, numbers, pack, moments)
+        report = examine(server, steps, specs, say=lambda stage: bar.update(progress, description=stage))
     status = 0 if report.understood else 1
     if json_file is not None:
         content = {

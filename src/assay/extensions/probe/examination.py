@@ -9,7 +9,7 @@ import contextlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import product
 from typing import Generic, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
@@ -221,7 +221,7 @@ def _leader(contenders: Sequence[Contender[T]]) -> Contender[T]:
 
 
 CHANCE_SCORE = 0.5
-"""Score of actions that are unrelated to the demonstrator's."""
+"""Score of actions that are unrelated to those of the demonstrator."""
 SURE, LIKELY = math.log(100.0), math.log(3.0)
 """Minimum log evidence for the verdicts ``sure`` and ``likely``."""
 
@@ -239,7 +239,7 @@ class ConventionField:
         return frozenset(name for alternative in self.alternatives for name in alternative)
 
     def with_first(self, convention: Convention) -> ConventionField:
-        """Return the field with its alternatives reordered so that the one used by a convention comes first."""
+        """Return the field with its alternatives reordered so that a convention's own alternative comes first."""
         present = options_of(convention)
         listed = next(
             (alternative for alternative in self.alternatives if alternative.items() <= present.items()), None
@@ -249,7 +249,7 @@ class ConventionField:
         return replace(self, alternatives=(first, *others))
 
     def select(self, contender: Contender[Options]) -> dict[str, str]:
-        """Return those of a candidate's options that belong to this field."""
+        """Return the options of a contender that belong to this field."""
         return {name: contender.value[name] for name in sorted(self.options) if name in contender.value}
 
 
@@ -269,20 +269,6 @@ STATE = _field(
 SIZE = _field("image size", {"size": 224}, {"size": 256}, {"size": 128})
 GRIPPER = _field("gripper", *({"gripper": kind, "closes": int(sign)} for kind in Gripper for sign in Sign))
 WAIT = _field("wait", {"wait": 10}, {"wait": 0})
-
-
-@dataclass(frozen=True, slots=True)
-class ProbePlan:
-    """Extent of an examination: tasks, seeds, asset pack, and maximum numbers of steps and episodes."""
-
-    tasks: tuple[str, ...]
-    seeds: tuple[int, ...]
-    """Seeds of the demonstrations and the episodes."""
-    pack: str
-    moments: int = 100
-    """Maximum number of demonstrated steps per convention."""
-    episodes: int = 8
-    """Maximum number of episodes per convention; 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,21 +328,16 @@ class ProbeReport:
 
 
 def examine(
-    address: str,
-    plan: ProbePlan,
+    server: ProbedServer,
+    steps: Sequence[DemonstratedStep],
+    specs: Sequence[EpisodeSpec] = (),
     *,
-    steps: Sequence[DemonstratedStep] | None = None,
     say: Callable[[str], None] = lambda progress: None,
 ) -> ProbeReport:
-    """Find the convention of the server at an address. Options set in the address are not searched.
+    """Find the convention of a server from demonstrated ``steps``, and its timing from the episodes ``specs``.
 
-    ``steps``: recorded demonstrations; by default, the oracle demonstrates. Raises PolicyError if no server can be
-    reached, or if it accepts none of the known conventions.
+    Options set in the address are not searched. Raises PolicyError if the server accepts none of the known conventions.
     """
-    server = ProbedServer(address)
-    if steps is None:
-        say("recording demonstrations")
-        steps = _demonstrated_steps(plan.tasks, plan.seeds, plan.pack, plan.moments)
     original = _first_accepted(server, steps[0])
     search = _Search(server, say, original)
     states = () if server.default.state is None else (STATE,)
@@ -375,14 +356,10 @@ def examine(
     compared = steps[: max(verdict.rounds for verdict in search.verdicts)] if search.verdicts else steps
     agreement, before = (_agreement(server, options, compared) for options in (request, original))
     solved = None
-    if plan.episodes:
+    if specs:
         chunk = len(server.reply(request, steps[0]))
         if server.convention(search.best).replan is None:  # all actions: as a number, to be comparable
             search.best = {**search.best, "replan": str(chunk)}
-        specs = [
-            EpisodeSpec(task, seed, plan.pack)
-            for seed, task in islice(product(plan.seeds, plan.tasks), plan.episodes)
-        ]
         lengths = (length for length in sorted({1, 5, max(chunk // 2, 1), chunk}) if length <= chunk)
         replan = _field("replan", *({"replan": length} for length in lengths))
         best = search.settle((replan, WAIT), specs, server.success_score, "episodes", singly=True)
@@ -397,9 +374,7 @@ def examine(
     )
 
 
-def _demonstrated_steps(
-    tasks: Sequence[str], seeds: Sequence[int], pack: str, count: int
-) -> list[DemonstratedStep]:
+def demonstrate(tasks: Sequence[str], seeds: Sequence[int], pack: str, count: int) -> list[DemonstratedStep]:
     """Return at most ``count`` steps at which the oracle moves, spread evenly over tasks and seeds, in random order.
 
     Raises PolicyError if the oracle solves none of the tasks.

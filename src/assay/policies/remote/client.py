@@ -68,7 +68,8 @@ class RemotePolicy(ABC):
                 raise RemoteError(text, f"{name}={value} is not supported; choose one of {', '.join(valid)}")
         if self.address.options.batch > 1 and self.batches is None:
             raise PolicyError(
-                f"{text}: batch: only starvla:// and gr00t:// servers accept several observations per request"
+                f"{text}: batch={self.address.options.batch}: only starvla:// and gr00t:// servers accept several "
+                "observations per request"
             )
         self.metadata: Mapping[str, Any] = {}
         """Metadata that the server reported when the client last connected."""
@@ -151,7 +152,7 @@ class RemotePolicy(ABC):
         }
 
     def _read(self, message: bytes | str) -> Any:
-        """Decode a message; a text message is the traceback from a failed server."""
+        """Decode a message. A text message is a traceback from the server, which is raised as a ServerError."""
         if isinstance(message, str):
             lines = message.strip().splitlines()
             raise self._report_failure(lines[-1] if lines else "no reason given")

@@ -58,7 +58,7 @@ def decode(data: bytes, *, max_bytes: int) -> Any:
         )
     except CodecError:
         raise
-    except Exception as error:  # msgpack raises half a dozen unrelated kinds
+    except Exception as error:  # msgpack raises several unrelated kinds of errors
         raise CodecError(f"the message is not msgpack ({type(error).__name__}: {error})") from None
     return _restore(plain, MAX_DEPTH)
 
@@ -221,7 +221,7 @@ def _decompress(fields: dict[Any, Any]) -> np.ndarray:
             return np.array(image)
     except CodecError:
         raise
-    except Exception as error:  # decoders raise anything on broken data
+    except Exception as error:  # decoders raise errors of many kinds for damaged data
         raise CodecError(f"an image is not PNG or JPEG ({type(error).__name__})") from None
 
 

@@ -123,7 +123,7 @@ class ServerSession(ABC):
 
     @abstractmethod
     def answer(self, message: bytes) -> bytes | None:
-        """Return the reply to a message, or None if it has none. Any exception is sent by `report_error`."""
+        """Return the reply to a message, or None if it has none. Exceptions are passed to `report_error`."""
 
     @abstractmethod
     def report_error(self, reason: str) -> tuple[bytes | str, bool]:
@@ -170,7 +170,7 @@ class OpenPISession(ServerSession):
     """The connection to an openpi client.
 
     The protocol does not mark the start of an episode, so a new connection or a new prompt starts one. It has no seed
-    either: a digest of the first observation replaces it, so that the same episode is reproducible.
+    either; a digest of the first observation is used instead, so that the same episode is reproducible.
     """
 
     convention = openpi.CONVENTION

@@ -203,7 +203,7 @@ class Transport(ABC):
 
     @contextlib.contextmanager
     def _exchange(self) -> Iterator[Callable[[], float]]:
-        """Provide a function that returns the seconds remaining; any failure drops the connection."""
+        """Provide a function that returns the seconds remaining; any failure closes the connection."""
         text, seconds = self.address.text, self._reply_timeout
         if not self._connected:
             raise LostError(text, "there is no connection")

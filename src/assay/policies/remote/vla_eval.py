@@ -67,7 +67,7 @@ class VlaEval(RemotePolicy):
     def _begin(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         super()._begin(instruction, spec)
         if self._is_playing:
-            self._send(END, {})  # of an episode that was broken off
+            self._send(END, {})  # of an interrupted episode
         self._started = time.monotonic()
         # Described like a task of vla-eval's LIBERO benchmark; for other tasks the id replaces the suite. With a fixed
         # initial state, episode_idx is its index, and seed, which vla-eval itself does not send, is the policy's.

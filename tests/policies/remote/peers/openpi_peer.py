@@ -1,4 +1,4 @@
-"""Runs where openpi-client is installed: does with the real package what our side claims to do."""
+"""Program for an environment with openpi-client: encode, resize and query with the real package."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ def repack(given: str, written: str) -> None:
 
 
 def resize(given: str, written: str, size: str) -> None:
-    """What openpi's LIBERO example does to LIBERO's raw pictures."""
+    """Transform LIBERO's raw images as openpi's LIBERO example does."""
     pictures = {}
     for name, raw in np.load(given).items():
         rotated = np.ascontiguousarray(raw[::-1, ::-1])
@@ -27,7 +27,7 @@ def resize(given: str, written: str, size: str) -> None:
 
 
 def infer(port: str, given: str, prompts: str) -> None:
-    """Ask a server for actions, once for each prompt; print what came."""
+    """Request actions from a server, once for each prompt, and print the replies."""
     client = WebsocketClientPolicy("127.0.0.1", int(port))
     observation = dict(np.load(given))
     print(json.dumps(client.get_server_metadata()))

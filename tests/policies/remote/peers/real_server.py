@@ -1,8 +1,8 @@
-"""A real policy server's code around a model that is none: it writes down what arrives, and replies with a ramp.
+"""The code of a real policy server around a dummy model, which records its requests and replies with a ramp.
 
     python real_server.py KIND CHECKOUT PORT FOLDER
 
-Whatever these servers import to load models is replaced by nothing; what listens, reads and writes is theirs.
+The modules that these servers import to load models are replaced by stubs; their network code is used unchanged.
 """
 
 import importlib
@@ -20,7 +20,7 @@ RAMP = np.tile(np.linspace(0.0, 1.0, 10, dtype=np.float32)[:, None], (1, 7))
 
 
 def noted(request):
-    """Write down the shapes and kinds of what arrived, and the texts themselves."""
+    """Record the shapes and types of a received request, and its texts."""
 
     def brief(value):
         if isinstance(value, dict):
@@ -36,7 +36,7 @@ def noted(request):
 
 
 def absent(*names, **contents):
-    """Modules that are not installed, and what little of them is used."""
+    """Replace modules that are not installed by stubs with a few contents."""
     for name in names:
         module = types.ModuleType(name)
         module.__dict__.update(contents)

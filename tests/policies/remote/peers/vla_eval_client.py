@@ -1,4 +1,4 @@
-"""Runs where vla-eval is installed: its real connection and episode runner against a server of ours."""
+"""Program for an environment with vla-eval: its real connection and episode runner, against Assay's server."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from vla_eval.runners.sync_runner import SyncEpisodeRunner
 
 
 class Bench(StepBenchmark):
-    """Observes what is in a file and remembers what was done."""
+    """A benchmark whose observations come from a file; it records the actions."""
 
     def __init__(self, given: str) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Bench(StepBenchmark):
 
 
 async def play(port: str, given: str, tasks: str) -> None:
-    """Play an episode of each task; print what was done."""
+    """Run an episode of each task, and print the actions."""
     bench = Bench(given)
     async with Connection(f"ws://127.0.0.1:{port}", max_retries=1) as connection:
         print(json.dumps(connection.server_info))
@@ -51,7 +51,7 @@ async def play(port: str, given: str, tasks: str) -> None:
 
 
 async def rotations(given: str, written: str) -> None:
-    """The two rotation vectors that vla-eval knows of each quaternion (x, y, z, w)."""
+    """Compute vla-eval's two rotation vectors of each quaternion (x, y, z, w)."""
     from vla_eval.benchmarks.libero.benchmark import _quat_to_axisangle_robosuite
     from vla_eval.rotation import quat_to_axisangle
 

@@ -1,4 +1,4 @@
-"""Runs where vla-eval is installed: a real PredictModelServer that writes down what it is told."""
+"""Program for an environment with vla-eval: a real PredictModelServer that records its requests."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ from vla_eval.model_servers.serve import serve
 
 
 class Notary(PredictModelServer):
-    """Answers with the step; the first word of the task may ask for something else."""
+    """A model whose action is the step number; the first word of the task may request something else."""
 
     def __init__(self, folder: Path, params: dict, chunk_size: int | None) -> None:
         super().__init__(chunk_size=chunk_size)
