@@ -8,7 +8,6 @@ VIMA-Bench is not on PyPI; only the second adapter needs it.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,6 +29,7 @@ from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, 
 from assay.extensions.tabletop.world.simulation import ACTION_SIZE
 from assay.extensions.tabletop.world.textures import GREY
 from assay.perturb import apply_perturbations
+from assay.support.plugins import from_python
 from assay.support.streams import stream
 
 LOW, HIGH = np.array([X_LOW, Y_LOW], dtype=np.float32), np.array([X_HIGH, Y_HIGH], dtype=np.float32)
@@ -123,14 +123,9 @@ class VimaPolicy:
     """
 
     def __init__(self, policy: str = "") -> None:
-        module, _, name = policy.partition(":")
-        if not module or not name:
+        if not policy:
             raise PolicyError("the policy 'vima' needs a class: --policy 'vima?policy=module:Class'")
-        try:
-            policy_class = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError) as error:
-            raise PolicyError(f"vima?policy={policy}: {error}") from None
-        self._policy = policy_class()
+        self._policy = from_python(policy, PolicyError)()
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
         """Begin an episode; the policy receives the prompt with its first observation."""
