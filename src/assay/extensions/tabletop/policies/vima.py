@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from assay.episodes import EpisodeSpec, Perturbation, Policy
-from assay.errors import ActionError, PolicyError, TaskError, did_you_mean
+from assay.errors import ActionError, PolicyError, TaskError, did_you_mean, one_line
 from assay.extensions.tabletop.prompts.prompt import PLACEHOLDER, Prompt
 from assay.extensions.tabletop.tasks import KINDS, table_entry
 from assay.extensions.tabletop.tasks import make as make_task
@@ -87,9 +87,9 @@ def from_vima_action(action: Mapping[str, Any]) -> np.ndarray:
                 np.asarray(action[f"{pose}_{part}"], dtype=np.float64).ravel()
                 for part in ("position", "rotation")
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError):
             raise ActionError(
-                f"the action should contain numeric {pose}_position and {pose}_rotation: {error}"
+                f"the action should contain numeric {pose}_position and {pose}_rotation, got {one_line(repr(action))}"
             ) from None
         if len(position) not in (2, 3) or len(rotation) != 4:
             raise ActionError(
