@@ -68,7 +68,7 @@ def test_the_same_policy_plays_in_a_run(drawing: str):
     assert play(make_task(Setting("T1", 4)), policy, most=1).success
     with pytest.raises(PolicyError, match="vima\\?policy=module:Class"):
         VimaPolicy()
-    with pytest.raises(PolicyError, match="No module named 'nowhere'"):
+    with pytest.raises(PolicyError, match="there is no module 'nowhere'"):
         VimaPolicy("nowhere:Policy")
 
 

@@ -187,7 +187,7 @@ def learn(
         f"{number_of(sum(record.episodes.values()), 'demonstration')}"
     )
     if not (errors := record.held_out):
-        say("no episode was held out, because there are fewer than 20")
+        say("no episode was held out for evaluation, because there are fewer than 20")
         return
     say(
         f"mean absolute error on held-out episodes: translation {errors['translation']:.3f}, rotation "

@@ -20,8 +20,7 @@ from assay.episodes import EpisodeSpec, rollout
 from assay.errors import DemonstrationError
 from assay.extensions.learn.demonstrations import Recipe, collect, dataset, max_attempts
 from assay.extensions.learn.demonstrations.collect import Demonstrator
-from assay.extensions.learn.demonstrations.dataset import Demonstrations
-from assay.extensions.learn.demonstrations.folder import DemonstrationFolder
+from assay.extensions.learn.demonstrations.dataset import DemonstrationFolder, Demonstrations
 from assay.policies.remote.convention import Convention
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.compile import CompiledScene

@@ -14,8 +14,12 @@ import pytest
 from assay.episodes.episode import Outcome
 from assay.errors import DemonstrationError
 from assay.extensions.learn.demonstrations import dataset
-from assay.extensions.learn.demonstrations.dataset import Demonstrations, FailedAttempt
-from assay.extensions.learn.demonstrations.folder import DemonstrationFolder, open_folder
+from assay.extensions.learn.demonstrations.dataset import (
+    DemonstrationFolder,
+    Demonstrations,
+    FailedAttempt,
+    open_folder,
+)
 from assay.support.images import Orientation
 from assay.tasks.formats.lerobot_features import CAMERAS
 from assay.tasks.formats.lerobot_writer import RecordedEpisode

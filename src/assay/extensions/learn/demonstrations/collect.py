@@ -14,8 +14,14 @@ import polars as pl
 
 from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.errors import DemonstrationError, PerturbationError, PlacementError, StateError
-from assay.extensions.learn.demonstrations.dataset import PLAIN, Demonstrations, FailedAttempt, Recipe
-from assay.extensions.learn.demonstrations.folder import DemonstrationFolder, open_folder
+from assay.extensions.learn.demonstrations.dataset import (
+    PLAIN,
+    DemonstrationFolder,
+    Demonstrations,
+    FailedAttempt,
+    Recipe,
+    open_folder,
+)
 from assay.policies.oracle.policy import Oracle
 from assay.sim import Observation, Simulation, compile_scene, load_pack
 from assay.sim.packs.pack import AssetPack

@@ -527,7 +527,7 @@ def tabletop_wording(finding: Finding) -> tuple[str, str]:
     )
     if finding.flaw in CHANCE_CONDITIONS:
         caveat = f"{100 * TOLERATED:.0f} % may be due to chance" if finding.claim is Claim.PRESENT else ""
-        return f"{condition} the policy keeps {counts} successes ({share}){others}", caveat
+        return f"{condition}, the policy keeps {counts} successes ({share}){others}", caveat
     unperturbed, difference = format_unperturbed(first), format_difference(first)
     return f"{counts} succeed {condition}, {unperturbed} unperturbed ({difference}){others}", ""
 

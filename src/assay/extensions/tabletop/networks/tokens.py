@@ -143,7 +143,7 @@ def tokenize_prompt(prompt: Prompt, form: TokenForm) -> Segments:
 
 
 PIECE_SIDE = 8
-"""Side of a piece of a patch, in pixels; corresponds to about six centimetres."""
+"""Side of a piece of a patch, in pixels: about six centimetres on the table."""
 _ACROSS = PATCH // PIECE_SIDE
 
 

@@ -119,7 +119,7 @@ def distinct(crops: np.ndarray) -> tuple[np.ndarray, Tensor]:
 
 
 class AxisHead(nn.Module):
-    """Predicts the bins of one axis as a sum of waves."""
+    """Predicts logits over the bins of one axis as a sum of waves."""
 
     def __init__(self, axis: int) -> None:
         super().__init__()

@@ -8,7 +8,6 @@ VIMA-Bench is not on PyPI; only the second adapter needs it.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from assay.episodes import EpisodeSpec, Perturbation, Policy
-from assay.errors import ActionError, PolicyError, TaskError, did_you_mean
+from assay.errors import ActionError, PolicyError, TaskError, did_you_mean, one_line
 from assay.extensions.tabletop.prompts.prompt import PLACEHOLDER, Prompt
 from assay.extensions.tabletop.tasks import KINDS, table_entry
 from assay.extensions.tabletop.tasks import make as make_task
@@ -30,6 +29,7 @@ from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, 
 from assay.extensions.tabletop.world.simulation import ACTION_SIZE
 from assay.extensions.tabletop.world.textures import GREY
 from assay.perturb import apply_perturbations
+from assay.support.plugins import from_python
 from assay.support.streams import stream
 
 LOW, HIGH = np.array([X_LOW, Y_LOW], dtype=np.float32), np.array([X_HIGH, Y_HIGH], dtype=np.float32)
@@ -87,9 +87,9 @@ def from_vima_action(action: Mapping[str, Any]) -> np.ndarray:
                 np.asarray(action[f"{pose}_{part}"], dtype=np.float64).ravel()
                 for part in ("position", "rotation")
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError):
             raise ActionError(
-                f"the action should contain numeric {pose}_position and {pose}_rotation: {error}"
+                f"the action should contain numeric {pose}_position and {pose}_rotation, got {one_line(repr(action))}"
             ) from None
         if len(position) not in (2, 3) or len(rotation) != 4:
             raise ActionError(
@@ -123,14 +123,9 @@ class VimaPolicy:
     """
 
     def __init__(self, policy: str = "") -> None:
-        module, _, name = policy.partition(":")
-        if not module or not name:
+        if not policy:
             raise PolicyError("the policy 'vima' needs a class: --policy 'vima?policy=module:Class'")
-        try:
-            policy_class = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError) as error:
-            raise PolicyError(f"vima?policy={policy}: {error}") from None
-        self._policy = policy_class()
+        self._policy = from_python(policy, PolicyError)()
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
         """Begin an episode; the policy receives the prompt with its first observation."""

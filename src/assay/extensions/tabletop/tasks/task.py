@@ -308,7 +308,7 @@ REGISTERED: list[TaskKind] = []
 
 
 def task_kind(task_id: str, levels: tuple[Level, ...] = TRAINED) -> Callable[[Maker], Maker]:
-    """Register the decorated function as the maker of a kind of task."""
+    """Return a decorator that registers a function as the maker of a kind of task."""
 
     def register(make: Maker) -> Maker:
         REGISTERED.append(TaskKind(task_id, make, levels))

@@ -31,7 +31,7 @@ from assay.extensions.tabletop.world.model import VIEWS
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.extensions.tabletop.world.render import PAPER, TableRenderer, draw_prompt, render_picture
-from assay.extensions.tabletop.world.simulation import ACTION_SIZE, ActionEffect, TableSimulation
+from assay.extensions.tabletop.world.simulation import ACTION_SIZE, TableSimulation
 
 PACK = "tabletop"
 """Name used in place of an asset pack; shapes and textures are generated procedurally."""
@@ -113,8 +113,6 @@ class TableEnv(Env):
         self.task = self._fixed_task or TABLETOP_WORLD.task(spec)
         self.simulation = TableSimulation(self.task.scene)
         self.progress = TableGoalProgress(self.task.goal, self.task.scene)
-        self.effects: list[ActionEffect] = []
-        """The effect of each action."""
         self.held: list[str] = []
         """Name of the item carried by each action; empty if none was carried."""
         self.mistakes: list[str] = []
@@ -134,7 +132,6 @@ class TableEnv(Env):
         """Execute one action, (12,), and return the observation."""
         report = self.simulation.step(action)
         items = self.task.scene.items
-        self.effects.append(report.effect)
         self.held.append(items[report.held].name if report.held >= 0 else "")
         self.mistakes.append(self.progress.update(report.trail).mistake)
         self._releases.append((float(action[6]), float(action[7])))

@@ -280,7 +280,7 @@ class TableOracle:
         return best
 
     def _state_value(self, goal: SweepGoal, poses: np.ndarray) -> float:
-        """Return the value of a state: the blocks in the zone, plus a fraction for each that can be pushed there."""
+        """Return the number of targets in the zone minus wrong blocks, plus a small bonus for each possible push."""
         inside = self._progress.inside(poses)
         sweeper = Sweeper(goal, self._task.scene, poses, self._rng)
         wrong = max(len(inside) - goal.most, 0) + len(sweeper.strays())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache, partial
 
 import numpy as np
@@ -39,24 +38,12 @@ _TRAIL_INTERVAL = 10
 """Number of simulation steps between two entries of a trail."""
 
 
-class ActionEffect(StrEnum):
-    """Effect of an action."""
-
-    MOVED = "moved"
-    """An object was carried, or the blade pushed from pose to pose."""
-    NOTHING = "nothing"
-    """Both poses were equal, or too close for a push: no motion was requested."""
-    MISSED = "missed"
-    """There was no object to pick: only the bare table, or a fixed item."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ActionReport:
     """Result of an action."""
 
-    effect: ActionEffect
     held: int
-    """Index of the carried item; -1 for none."""
+    """Index of the carried item; -1 if none was carried: the pick missed, or the tool is the spatula."""
     trail: np.ndarray
     """Poses of all items (x, y, yaw), every few steps until they came to rest, (times, items, 3)."""
 
@@ -128,16 +115,15 @@ class TableSimulation:
         self._trail = []
         self.actions += 1
         if np.allclose(first, second) and np.isclose(np.cos(turn), 1.0):
-            return ActionReport(ActionEffect.NOTHING, -1, self.poses()[None])
+            return ActionReport(-1, self.poses()[None])
+        held = -1
         if self.scene.tool is Tool.SUCTION:
             held = self._pick_and_place(first, second, turn)
-            effect = ActionEffect.MISSED if held < 0 else ActionEffect.MOVED
         else:
-            held = -1
-            effect = ActionEffect.MOVED if self._push(first, second) else ActionEffect.NOTHING
+            self._push(first, second)
         self._settle()
         self._trail.append(self.poses())
-        return ActionReport(effect, held, np.array(self._trail))
+        return ActionReport(held, np.array(self._trail))
 
     def predict(self, requested: np.ndarray) -> np.ndarray:
         """Return the trail that an action would produce, (times, items, 3), without changing the table."""
@@ -174,12 +160,12 @@ class TableSimulation:
         data.eq_active[weld] = 0
         return item
 
-    def _push(self, first: np.ndarray, second: np.ndarray) -> bool:
-        """Push from one position to another; return whether they are far enough apart for a push."""
+    def _push(self, first: np.ndarray, second: np.ndarray) -> None:
+        """Push from one position to another, if they are far enough apart for a push."""
         way = second - first
         length = float(np.linalg.norm(way))
         if length < 1e-9:
-            return False
+            return
         way = way / length
         start, end = first - BEHIND * way, second - SHORT * way
         yaw = float(np.arctan2(way[1], way[0]))
@@ -194,12 +180,10 @@ class TableSimulation:
             if data.qpos[-5] < height + 0.002:
                 break
             self._steps(1)
-        pushes = bool((end - start) @ way > 0)
-        if pushes:
+        if (end - start) @ way > 0:
             self._move((*end, height), yaw, _PUSHING_SPEED)
             self._steps(4)
         self._move((*data.mocap_pos[0, :2], _HOVER), yaw, _FREE_SPEED)
-        return pushes
 
     def _move(self, goal: tuple[float, ...], yaw: float, speed: float, *, until_touch: int = -1) -> None:
         """Move the tool in a straight line while rotating, until it arrives or its load makes contact."""
