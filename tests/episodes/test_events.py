@@ -138,7 +138,7 @@ def test_an_invalid_trigger_or_event_is_rejected():
 
 def test_a_trigger_that_can_never_fire_is_rejected_at_the_start(env: LiberoEnv):
     for spec, trigger, said in (
-        (BOWL, subgoal(1), "subgoal: libero_goal/8 has 1 unfinished goal parts"),
+        (BOWL, subgoal(1), r"subgoal=1: the goal of libero_goal/8 has too few unfulfilled parts \(1\)"),
         (EpisodeSpec("libero_goal/7", 0), grasped(2), "requires no object to be moved"),
     ):
         with pytest.raises(PerturbationError, match=said):

@@ -110,15 +110,6 @@ def test_ten_steps_are_those_of_libero(
 # -- states
 
 
-def test_the_first_observation_is_the_state(world: Simulation):
-    state = world.sample(0)
-    seen = world.reset(state)
-    assert np.array_equal(seen.moment.qpos, state.vector[1 : 1 + world.compiled.model.nq])
-    assert np.array_equal(seen.joints, state.vector[1:8])
-    assert np.array_equal(seen.gripper, state.vector[8:10])
-    assert np.array_equal(seen.moment.fixtures, state.fixtures)
-
-
 @pytest.mark.parametrize("pack", ["compiled", "compiled_libero"])
 def test_a_state_taken_midway_continues_exactly(pack: str, request: pytest.FixtureRequest):
     world = Simulation(request.getfixturevalue(pack)("libero_goal/0"))

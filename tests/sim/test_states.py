@@ -11,7 +11,7 @@ from assay.errors import StateError
 from assay.sim.compile import CompiledScene
 from assay.sim.placement import central_fixtures
 from assay.sim.simulation import Simulation
-from assay.sim.states import InitialState, stored_state, validate_state
+from assay.sim.states import InitialState, validate_state
 from assay.tasks.formats.init_files import read_states
 
 Compiled = Callable[[str], CompiledScene]
@@ -68,9 +68,8 @@ def test_stored_states_fit_both_packs_but_no_other_task(
     pack: str, shared: Path, request: pytest.FixtureRequest
 ):
     compiled, vector = request.getfixturevalue(pack), read_states(shared / FILE)[0]
-    state = stored_state(compiled(TASK), vector, FILE)
+    state = InitialState.parse(compiled(TASK), vector)
     assert np.array_equal(state.vector, vector)
     assert np.array_equal(state.fixtures, central_fixtures(compiled(TASK)))
-    with pytest.raises(StateError) as caught:
-        stored_state(compiled("libero_object/0"), vector, FILE)
-    assert str(caught.value).startswith(f"{FILE}: the state has 79 numbers; the scene requires 110")
+    with pytest.raises(StateError, match="the state has 79 numbers; the scene requires 110"):
+        InitialState.parse(compiled("libero_object/0"), vector)

@@ -42,7 +42,7 @@ def load_policy(address: str, world: str = LIBERO) -> Policy:
 
 def missing_methods(policy: object) -> str:
     """Return the required methods that an object or class lacks, joined for a message; empty if it lacks none."""
-    return " and no ".join(name for name in ("reset", "act") if not callable(getattr(policy, name, None)))
+    return " or ".join(f"{name}()" for name in ("reset", "act") if not callable(getattr(policy, name, None)))
 
 
 def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
@@ -103,7 +103,7 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
             raise PolicyError(f"'{address}': did you mean {_suggest_python(name.removeprefix(PYTHON))}?")
         factory = from_python(name, PolicyError)
         if not callable(factory):
-            raise PolicyError(f"'{address}' is a {type(factory).__name__}, not a class")
+            raise PolicyError(f"'{address}' has the type {type(factory).__name__}; expected a class")
         return factory, query
     policies = world_policies(world)
     if name not in policies:

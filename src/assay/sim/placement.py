@@ -216,7 +216,9 @@ class PlacementScene:
             up = data.xmat[movable.body].reshape(3, 3) @ before[name].T[:, 2]
             tilt = float(np.arccos(np.clip(up[2], -1.0, 1.0)))
             if tilt > MAX_SETTLING_TILT:
-                raise RejectedLayoutError(f"{name} tilts by {np.degrees(tilt):.0f} degrees", name)
+                raise RejectedLayoutError(
+                    f"{name} tilts by {np.degrees(tilt):.0f} degrees while it settles", name
+                )
         return np.concatenate([[0.0], data.qpos, data.qvel]), self._fixtures.copy()
 
     def _over_ground(self, entity: EntityIndex, pose: np.ndarray, ceiling: float) -> np.ndarray:

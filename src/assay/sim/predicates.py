@@ -67,7 +67,7 @@ class Predicates:
             return False
         for name in names:
             if name not in self._elements:
-                raise TaskError(f"'{atom}' names '{name}': {did_you_mean(name, self._elements)}")
+                raise TaskError(f"'{atom}': unknown name '{name}': {did_you_mean(name, self._elements)}")
         elements = [self._elements[name] for name in names]
         # The first of two arguments must be an entity; STACK and IN_CONTACT need a second one.
         both = predicate in (Predicate.STACK, Predicate.IN_CONTACT)

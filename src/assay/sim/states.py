@@ -7,7 +7,6 @@ repeated. Here they are part of the state.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -40,7 +39,10 @@ class InitialState:
 
     @classmethod
     def parse(cls, compiled: CompiledScene, numbers: np.ndarray) -> InitialState:
-        """Parse a state vector from LIBERO, or from `InitialState.flat` with the fixtures' poses. Raises StateError."""
+        """Parse a state vector from LIBERO, or from `InitialState.flat` with the fixtures' poses. Raises StateError.
+
+        In a state from LIBERO, fixtures are at the centres of their regions.
+        """
         numbers = np.asarray(numbers, dtype=np.float64).ravel()
         size, fixtures = compiled.state_size, len(compiled.scene.fixtures)
         if fixtures and numbers.size == size + 7 * fixtures:
@@ -65,15 +67,3 @@ def validate_state(compiled: CompiledScene, state: InitialState) -> InitialState
     if not (np.isfinite(state.vector).all() and np.isfinite(state.fixtures).all()):
         raise StateError("the state contains values that are not finite")
     return state
-
-
-def stored_state(compiled: CompiledScene, vector: np.ndarray, path: Path | str) -> InitialState:
-    """Return the initial state that consists of a vector (1 + nq + nv,) from a file and fixtures at the centres of
-    their regions.
-
-    Raises StateError, naming the file.
-    """
-    try:
-        return validate_state(compiled, InitialState(vector, central_fixtures(compiled)))
-    except StateError as error:
-        raise StateError(f"{path}: {error}") from None

@@ -102,9 +102,9 @@ def _watch_subgoal(simulation: Simulation, task: Task, parts: float) -> Callable
             atoms[Atom(Predicate.OPEN, (region.name,))] = None
     missing = [atom for atom in atoms if not simulation.holds(atom)]
     if len(missing) <= parts:
+        hint = f"choose a value below {len(missing)}" if len(missing) > 1 else "choose another trigger"
         raise PerturbationError(
-            f"subgoal: {task.id} has {len(missing)} unfinished goal parts; "
-            f"the value can be at most {max(len(missing) - 1, 0)}"
+            f"subgoal={parts:g}: the goal of {task.id} has too few unfulfilled parts ({len(missing)}); {hint}"
         )
     return lambda: sum(map(simulation.holds, missing)) >= parts
 
@@ -179,7 +179,7 @@ class SafeStop:
         return not self.carried_on and simulation.steps - self._since >= STILL_STEPS
 
     def transfer(self, simulation: Simulation) -> SafeStop:
-        """Return this check for a simulation that has replaced this one; objects moved by the replacement do not count."""
+        """Return this check for the simulation that replaces this one; objects moved by the change do not count."""
         new = SafeStop(simulation, Goal(()))
         held = {entity.name for entity, held in zip(self._objects, self._held, strict=True) if held}
         new._held |= np.array([entity.name in held for entity in new._objects], dtype=bool)

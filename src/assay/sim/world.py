@@ -31,7 +31,7 @@ from assay.sim.packs.registry import PACKS, load_pack, planned_on
 from assay.sim.render import CAMERAS
 from assay.sim.robot_contacts import Fingers
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, Simulation
-from assay.sim.states import InitialState, stored_state
+from assay.sim.states import InitialState
 from assay.sim.trace import Trace
 from assay.sim.triggers import SafeStop, watch
 from assay.tasks import Scene, Task
@@ -371,7 +371,10 @@ def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None
     stored = _read_vectors(file)
     if not 0 <= number < len(stored):
         raise StateError(f"{spec.task} has only the stored states 0 to {len(stored) - 1}, not {number}")
-    return stored_state(simulation.compiled, stored[number], file)
+    try:
+        return InitialState.parse(simulation.compiled, stored[number])
+    except StateError as error:
+        raise StateError(f"{file}: {error}") from None
 
 
 def _states_file(layout: str, states: Path | None) -> Path:

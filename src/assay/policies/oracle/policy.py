@@ -78,7 +78,7 @@ class Oracle:
 
     @property
     def note(self) -> str:
-        """Atoms of the goal that do not hold."""
+        """Text that lists the goal's atoms that do not hold; empty if all hold."""
         missed = [atom for atom in self._goal.atoms if not self._simulation.holds(atom)]
         return f"not reached: {Goal(tuple(missed))}" if missed else ""
 

@@ -96,7 +96,7 @@ class AssetPack:
         return hash_files(files, extra=repr(sorted(self.variants.items())))
 
     def entity(self, category: str) -> Element:
-        """Return a new ``<mujoco>`` document for an object or fixture. Raises AssetError."""
+        """Return a new ``<mujoco>`` document, without default classes, for an object or fixture. Raises AssetError."""
         if category in self.files:
             return read_mjcf(self.files[category])
         if category not in self.variants:
