@@ -197,14 +197,8 @@ class Experiment:
         return selected
 
     def only(self, conditions: str | None) -> Experiment:
-        """Return the experiment restricted to some conditions and the control. Raises ExperimentError."""
-        if conditions is None:
-            return self
-        if self.conditions is not None:
-            raise ExperimentError(
-                f"conditions were selected twice: '{self.conditions}' in the address, and '{conditions}'"
-            )
-        return replace(self, conditions=conditions)
+        """Return the experiment restricted to some conditions and the control; None leaves it unchanged."""
+        return self if conditions is None else replace(self, conditions=conditions)
 
     def checked_pack(self, pack: str | None, initial: Initial = "sampled") -> str:
         """Return the asset pack to use.

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from assay import __version__
-from assay.episodes import EpisodeSpec, Perturbation, Policy
+from assay.episodes import EpisodeSpec, Initial, Perturbation, Policy
 from assay.episodes.latency import check_latency
 from assay.episodes.stepwise import NOT_HERE
 from assay.errors import PolicyError, RunError
@@ -67,7 +67,8 @@ class RunPlan:
         tasks = design.choose(options.tasks)
         if options.until is not None:
             parse_until(options.until)
-        pack = design.checked_pack(options.assets, options.initial)
+        initial: Initial = "sampled" if options.states is None else "stored"
+        pack = design.checked_pack(options.assets, initial)
         certified = design.certified if options.certified is None else options.certified
         if certified and world.traits.demonstrator is None:
             raise RunError(
@@ -81,7 +82,7 @@ class RunPlan:
         settings: dict[str, object] = {
             "steps": options.steps,
             "replan": options.replan,
-            "initial": options.initial,
+            "initial": initial,
         }
         if options.hold_start is not None:
             settings["start"] = options.hold_start
@@ -102,7 +103,7 @@ class RunPlan:
                 tasks,
                 design.seeds if options.seeds is None else options.seeds,
                 pack=pack,
-                initial=options.initial,
+                initial=initial,
                 start=options.hold_start,
                 steps=options.steps,
                 replan=options.replan,

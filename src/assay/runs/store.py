@@ -33,9 +33,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
+from assay.episodes import Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
 from assay.episodes.conduct import Aftermath, SideEffects
-from assay.episodes.perturbation import changed_by, kinds
 from assay.episodes.spec import Label, key_of
 from assay.errors import RunError
 from assay.runs.options import Retry
@@ -105,7 +104,7 @@ class Store(AbstractContextManager["Store"]):
                 raise RunError(f"{path}: another process is writing to this run") from None
             except OSError as error:
                 raise RunError(f"{path}: cannot be written: {error.strerror or error}") from None
-            if not path.exists() or not path.stat().st_size:
+            if not path.exists():
                 # Atomically, so that a killed command leaves no invalid file.
                 with replacing(path, database=True) as unfinished:
                     try:
@@ -141,21 +140,18 @@ class Store(AbstractContextManager["Store"]):
         """Open a run for reading, even while it is being written. Raises RunError."""
         return cls(path, read_connection(path))
 
-    def close(self) -> None:
-        """Close the store; the data written becomes a single file."""
-        if self._held is None:
-            self._db.close()
-            return
-        with self._held:
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            with suppress(sqlite3.OperationalError):  # it is being read: WAL until the next writer closes
-                self._db.execute("PRAGMA journal_mode = DELETE")
-        self._held = None
-
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Close the store, converting SQLite errors to RunError."""
+        """Close the store, which becomes a single file if it was written; SQLite errors are converted to RunError."""
         try:
-            self.close()
+            if self._held is None:
+                self._db.close()
+            else:
+                with self._held:
+                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    with suppress(
+                        sqlite3.OperationalError
+                    ):  # it is being read: WAL until the next writer closes
+                        self._db.execute("PRAGMA journal_mode = DELETE")
         except sqlite3.Error as closing_error:
             error = error or closing_error
         if isinstance(error, sqlite3.Error):
@@ -353,21 +349,8 @@ class Store(AbstractContextManager["Store"]):
         except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
             reason = str(error).partition("\n")[0]
             raise RunError(f"{self.path}: damaged: an episode cannot be decoded: {reason}") from None
-        # The kind of change of an episode is its label, or else derived from its perturbations.
-        label = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
-        frame = frame.with_columns(change=label)
-        missing = set(frame.filter(pl.col("change").is_null() & (pl.col("condition") != CONTROL))["id"])
-        if not missing:
-            return frame
-        changes: dict[int, str | None] = {}
-        classes = kinds()
-        for number, text in self._db.execute("SELECT id, spec FROM specs"):
-            if number in missing:
-                used = [part.get("kind") for part in json.loads(text)["perturbations"]]
-                known = [classes[kind].change for kind in used if kind in classes]
-                changes[number] = (changed_by(known) or None) if len(known) == len(used) else None
-        derived = pl.col("id").replace_strict(changes, default=None, return_dtype=pl.String)
-        return frame.with_columns(change=pl.coalesce("change", derived))
+        change = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
+        return frame.with_columns(change=change)
 
     @property
     def damage(self) -> list[str]:

@@ -172,7 +172,7 @@ class Search:
             (self.task,),
             (seed,),
             pack=plan.pack,
-            initial=options.initial,
+            initial=plan.specs[0].initial,
             start=options.hold_start,
             steps=options.steps,
             replan=options.replan,
