@@ -79,7 +79,7 @@ TOGETHER = "+"
 
 
 def changed_by(changes: Iterable[str]) -> str:
-    """Join kinds of change into one label, such as ``position`` or ``appearance+object``; empty if none exist."""
+    """Join kinds of change into one label, such as ``position`` or ``appearance+object``; empty without any."""
     order = [str(change_kind) for change_kind in Change]
     parts = {part for change in changes for part in str(change).split(TOGETHER)}
     return TOGETHER.join(
