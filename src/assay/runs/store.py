@@ -33,8 +33,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from assay.episodes import Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
+from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
 from assay.episodes.conduct import Aftermath, SideEffects
+from assay.episodes.perturbation import changed_by, kinds
 from assay.episodes.spec import Label, key_of
 from assay.errors import RunError
 from assay.runs.options import Retry
@@ -104,7 +105,7 @@ class Store(AbstractContextManager["Store"]):
                 raise RunError(f"{path}: another process is writing to this run") from None
             except OSError as error:
                 raise RunError(f"{path}: cannot be written: {error.strerror or error}") from None
-            if not path.exists():
+            if not path.exists() or not path.stat().st_size:
                 # Atomically, so that a killed command leaves no invalid file.
                 with replacing(path, database=True) as unfinished:
                     try:
@@ -349,8 +350,21 @@ class Store(AbstractContextManager["Store"]):
         except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
             reason = str(error).partition("\n")[0]
             raise RunError(f"{self.path}: damaged: an episode cannot be decoded: {reason}") from None
-        change = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
-        return frame.with_columns(change=change)
+        # The kind of change of an episode is its label, or else derived from its perturbations.
+        label = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
+        frame = frame.with_columns(change=label)
+        missing = set(frame.filter(pl.col("change").is_null() & (pl.col("condition") != CONTROL))["id"])
+        if not missing:
+            return frame
+        changes: dict[int, str | None] = {}
+        classes = kinds()
+        for number, text in self._db.execute("SELECT id, spec FROM specs"):
+            if number in missing:
+                used = [part.get("kind") for part in json.loads(text)["perturbations"]]
+                known = [classes[kind].change for kind in used if kind in classes]
+                changes[number] = (changed_by(known) or None) if len(known) == len(used) else None
+        derived = pl.col("id").replace_strict(changes, default=None, return_dtype=pl.String)
+        return frame.with_columns(change=pl.coalesce("change", derived))
 
     @property
     def damage(self) -> list[str]:
