@@ -40,16 +40,16 @@ FORGETS = {"replay": "position", "keyword": "task", "semantic": "task"}
 
 def measure() -> list[Figure]:
     release = Path(os.environ.get("ASSAY_SHARED", "../shared")) / "libero_pro"
-    designs = {"pro": f"pro?experiments=false&conditions={DIMENSIONS}"}
+    designs = {"pro": "pro?experiments=false"}
     if release.is_dir():
-        designs["libero-pro"] = f"libero-pro?folder={release}&conditions={DIMENSIONS}"
+        designs["libero-pro"] = f"libero-pro?folder={release}"
     figures = [_moved(suite) for suite in tasks.suites() if suite in LEADERBOARD]
     return [*figures, *(figure for name, design in designs.items() for figure in _figures(name, design))]
 
 
 def _moved(suite: str) -> Figure:
     """Return how far an exchange of positions moves the object of interest that moves farthest."""
-    design, far = load_experiment("pro?conditions=position"), []
+    design, far = load_experiment("pro").only("position"), []
     for task in tasks.suite(suite):
         before = Ground(task.scene, snug=True).spots
         for spec in design.plan([task], range(5)):
@@ -77,6 +77,7 @@ def _figures(name: str, design: str) -> Iterator[Figure]:
                 policy,
                 tasks=TASKS[name][0],
                 seeds=TASKS[name][1],
+                conditions=DIMENSIONS,
                 certified=True,
                 out=out,
                 progress=False,
@@ -88,13 +89,10 @@ def _figures(name: str, design: str) -> Iterator[Figure]:
                 yield _solved(name, run)
         for policy, dimension in FORGETS.items():
             out = Path(folder) / f"{policy}-{dimension}.assay"
-            address = design.replace(DIMENSIONS, dimension)
-            yield _left(
-                name,
-                assay.run(address, policy, tasks=SUITES, seeds=1, out=out, progress=False),
-                policy,
-                dimension,
+            run = assay.run(
+                design, policy, tasks=SUITES, seeds=1, conditions=dimension, out=out, progress=False
             )
+            yield _left(name, run, policy, dimension)
     yield Figure(
         f"policies whose planted flaw is named, and no flaw of the oracle ({name})",
         right,

@@ -87,9 +87,10 @@ def uneven(rate: float, spread: float = 1.5, key: object = 0) -> dict[str, float
 
 @cache
 def planned(experiment: str, chosen: tuple[str, ...], seeds: int) -> tuple[EpisodeSpec, ...]:
-    """Return the episodes of an experiment as ``assay run`` plans them."""
+    """Return the episodes of an experiment, or of the conditions named after a space: ``pro position,task``."""
+    name, _, conditions = experiment.partition(" ")
     found = [tasks.load(each) for each in chosen]
-    return tuple(load_experiment(experiment).plan(found, range(seeds)))
+    return tuple(load_experiment(name).only(conditions or None).plan(found, range(seeds)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

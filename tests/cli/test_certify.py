@@ -116,8 +116,9 @@ def test_reference_times_of_people_replace_the_demonstrators(
     assay: Run, tmp_path: Path, more: tuple[str, ...]
 ):
     (tmp_path / "people.csv").write_text("task,seconds\nlibero_goal/1,0.2\n")
-    address, path = f"x?time=1.5&times={tmp_path / 'people.csv'}&conditions=level2", tmp_path / "a.assay"
-    assert assay("run", address, "--policy", "idle", *TASK, "--out", path, *more).status == 0
+    address, path = f"x?time=1.5&times={tmp_path / 'people.csv'}", tmp_path / "a.assay"
+    chosen = ("--conditions", "level2", "--out", path)
+    assert assay("run", address, "--policy", "idle", *TASK, *chosen, *more).status == 0
     with Store.reading(path) as store:
         frame, settings = store.frame(), store.meta["settings"]
     assert frame["steps"].to_list() == [6, 6] and set(frame["reference_steps"]) == {4.0}

@@ -7,7 +7,7 @@ import pytest
 from assay import tasks
 from assay.episodes import CONTROL
 from assay.errors import ExperimentError
-from assay.experiments import Experiment, Variant, load_experiment
+from assay.experiments import load_experiment
 from assay.experiments.base import choose_conditions
 
 NAMES = (CONTROL, "pro/position", "pro/task", "pro/task=two", "pro/displace=0.1", "pro/displace=0.2")
@@ -45,26 +45,17 @@ def test_an_unknown_condition_is_rejected_with_valid_ones():
         choose_conditions("obj=none,act=neeed", CELLS, "para")
 
 
-def test_every_experiment_takes_conditions_in_its_address_and_keeps_its_controls():
+def test_selected_conditions_are_the_same_episodes_with_their_controls():
     whole = list(load_experiment("pro").plan(BOWL, (0, 1)))
-    some = list(load_experiment("pro?conditions=position,displace%3D*").plan(BOWL, (0, 1)))
+    some = list(load_experiment("pro").only("position,displace=*").plan(BOWL, (0, 1)))
     assert {spec.condition.partition("=")[0] for spec in some} == {CONTROL, "pro/position", "pro/displace"}
     assert {spec.key for spec in some} < {spec.key for spec in whole}, "the same episodes, only fewer"
     assert len([spec for spec in some if spec.condition == CONTROL]) == 2
     cell = "obj=none,act=need"
-    plan = load_experiment(f"para?per_cell=1&conditions={cell}&seed=3").plan(BOWL, (0,))
+    plan = load_experiment("para?per_cell=1&seed=3").only(cell).plan(BOWL, (0,))
     assert [spec.condition for spec in plan] == [CONTROL, f"para/{cell}"]
-
-
-def test_a_plugins_experiment_has_conditions_too_and_they_are_chosen_once():
-    one = Experiment("mine", "", lambda task: [Variant("mine/a"), Variant("mine/b")])
-    assert [spec.condition for spec in one.only("b").plan(BOWL, (0,))] == [CONTROL, "mine/b"]
-    with pytest.raises(ExperimentError, match="selected twice"):
-        one.only("a").only("b")
-    with pytest.raises(ExperimentError, match="given only once"):
-        load_experiment("pro?conditions=task&conditions=position")
 
 
 def test_a_condition_that_no_task_has_is_rejected():
     with pytest.raises(ExperimentError, match="pro has no condition 'task=known' with these tasks"):
-        list(load_experiment("pro?conditions=task%3Dknown").plan([tasks.load("libero_10/8")], (0,)))
+        list(load_experiment("pro").only("task=known").plan([tasks.load("libero_10/8")], (0,)))

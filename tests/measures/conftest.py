@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,11 +93,10 @@ class Made:
 @pytest.fixture
 def run() -> Iterator[Callable[..., Store]]:
     """Writes made-up episodes into a real run, which nobody keeps."""
-    opened: list[Store] = []
+    opened = ExitStack()
 
     def made(episodes: Iterable[Made], **meta: object) -> Store:
-        store = Store.scratch()
-        opened.append(store)
+        store = opened.enter_context(Store.scratch())
         store.describe(**meta)
         wanted = list(episodes)
         store.plan(each.spec for each in wanted)
@@ -106,9 +106,8 @@ def run() -> Iterator[Callable[..., Store]]:
             store.append(numbers[each.spec.key], each.episode)
         return store
 
-    yield made
-    for store in opened:
-        store.close()
+    with opened:
+        yield made
 
 
 @pytest.fixture

@@ -83,13 +83,12 @@ def log() -> Iterator[tuple[list[Made], Store]]:
         text, hand = f"wording {number} of {task}", walked(task, kind, rng)
         episodes.append(Made(kind == "success", HOMES[task], hand=hand, words=text, **options))  # type: ignore[arg-type]
     control = Made(True, HOMES[9], seed=7, hand=np.tile([-1.0, -1.0, 2.0], (150, 1)))
-    store = Store.scratch()
-    store.plan(each.spec for each in (*episodes, control))
-    numbers = {waiting.key: waiting.number for waiting in store.todo()}
-    for each in (*episodes, control):
-        store.append(numbers[each.spec.key], each.episode)
-    yield episodes, store
-    store.close()
+    with Store.scratch() as store:
+        store.plan(each.spec for each in (*episodes, control))
+        numbers = {waiting.key: waiting.number for waiting in store.todo()}
+        for each in (*episodes, control):
+            store.append(numbers[each.spec.key], each.episode)
+        yield episodes, store
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from assay.measures.success.other_tasks import OTHER_TASKS
 from assay.support.stats.intervals import plain
 
 CHOSEN = (
-    "pro?conditions=position,environment,semantic,task,task=known,task=two,object=colour,object=pattern,"
+    "pro position,environment,semantic,task,task=known,task=two,object=colour,object=pattern,"
     "displace=0.2,words=xxx,words=empty"
 )
 """As few conditions of a whole experiment as tell these flaws apart."""

@@ -13,8 +13,8 @@ import pytest
 from assay.episodes import Episode, EpisodeSpec, Outcome, no_trajectory
 from assay.errors import RunError
 from assay.runs.options import RunOptions
-from assay.runs.plan import RunPlan
-from assay.runs.provenance import check_same_run, commit_of, describe
+from assay.runs.plan import RunPlan, commit_of
+from assay.runs.provenance import check_same_run, describe
 from assay.runs.store import Store
 from assay.support.plugins import load_plugins
 

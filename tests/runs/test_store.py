@@ -142,9 +142,6 @@ def test_run_file_is_created_whole_or_not_at_all(path: Path, monkeypatch: pytest
         with pytest.raises(RunError, match="cannot be created"):
             Store.writing(path).__enter__()
     assert list(path.parent.iterdir()) == []
-    path.touch()  # as older versions left it when they were killed here
-    with Store.writing(path) as store:
-        assert store.frame().height == 0
 
 
 def test_only_one_process_writes_and_others_may_read(path: Path, store: Store, episode):

@@ -31,7 +31,7 @@ CHANGE_STEP = 4
 
 
 def check_world(world: Any) -> list[str]:
-    """Return the problems found in a world, one line each; an empty list if none exist.
+    """Return the problems found in a world, one line each.
 
     Two episodes of the first task are run with random actions. The checks cover the required members, the tasks
     and their selection, the shapes and types of the values that `Env` returns, and JSON round trips of the

@@ -110,6 +110,6 @@ class Episode:
     side_effects: SideEffects | None = None
     """Unrequested effects; None if the world does not record them."""
     aftermath: Aftermath | None = None
-    """Whether the goal still held after the gripper let go; None if it was not achieved or not checked."""
+    """Whether the goal still held after the gripper opened; None if it was not achieved or not checked."""
     events: tuple[Happened, ...] = ()
     """The episode's planned events, in order, and whether they occurred."""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from enum import StrEnum
+from enum import Enum, StrEnum
 from functools import cache
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any, TypeVar, cast, dataclass_transform
+from typing import Any, TypeVar, cast, dataclass_transform, get_args, get_origin, get_type_hints
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from assay.episodes.fields import field_types, valid_range, within
+from assay.episodes.fields import valid_range, within
 from assay.errors import PerturbationError, PluginError, did_you_mean
 from assay.support.plugins import registered_addresses
 from assay.support.streams import stream
@@ -79,7 +80,7 @@ TOGETHER = "+"
 
 
 def changed_by(changes: Iterable[str]) -> str:
-    """Join kinds of change into one label, such as ``position`` or ``appearance+object``; empty if none exist."""
+    """Join kinds of change into one label, such as ``position`` or ``appearance+object``; empty without any."""
     order = [str(change_kind) for change_kind in Change]
     parts = {part for change in changes for part in str(change).split(TOGETHER)}
     return TOGETHER.join(
@@ -117,7 +118,7 @@ class Perturbation(ABC):
         Fields for numbers are created with `within`. Fields for choices have an Enum as their type, and their values
         are converted to its members.
         """
-        choices, lengths = field_types(type(self))
+        choices, lengths = _field_types(type(self))
         for attribute in fields(self):  # type: ignore[arg-type]
             name, content = attribute.name, getattr(self, attribute.name)
             if content is None and attribute.default is None:
@@ -178,6 +179,21 @@ class Perturbation(ABC):
     def hides(self, camera: str) -> bool:
         """Return whether the perturbation completely hides the scene from a camera."""
         return False
+
+
+@cache
+def _field_types(cls: type) -> tuple[dict[str, type[Enum]], dict[str, int]]:
+    """Return two mappings for the fields of a class: fields with an Enum as their type -> that Enum, and fields that
+    hold tuples of a fixed length -> that length.
+    """
+    choices, lengths = {}, {}
+    for name, hint in get_type_hints(cls).items():
+        for kind in (hint, *get_args(hint)):
+            if inspect.isclass(kind) and issubclass(kind, Enum):
+                choices[name] = kind
+            elif get_origin(kind) is tuple and ... not in get_args(kind):
+                lengths[name] = len(get_args(kind))
+    return choices, lengths
 
 
 P = TypeVar("P", bound=type[Perturbation])

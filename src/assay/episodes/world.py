@@ -79,7 +79,7 @@ class Record:
     side_effects: SideEffects | None = None
     """Unrequested changes to the scene."""
     aftermath: Aftermath | None = None
-    """Whether an achieved goal still holds after the robot lets go."""
+    """Whether an achieved goal still holds after the gripper has opened."""
 
 
 class Env:

@@ -50,8 +50,8 @@ class Axis:
     unit: str
     """Unit of the magnitudes, printed after them; empty if they are dimensionless."""
     changes: Callable[[Task], Sequence[Rung]]
-    """Function that returns the changes to a task in increasing order. Raises AxisError with the reason if
-    none exist.
+    """Function that returns the changes to a task in increasing order. Raises AxisError if the axis is not
+    applicable.
     """
 
     def ladder(self, task: Task) -> tuple[Rung, ...]:

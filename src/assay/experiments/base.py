@@ -114,12 +114,8 @@ class Experiment:
     """Predicate that selects the episodes to run from the design."""
     conditions: str | None = None
     """Conditions to run in addition to the control, as a selection for `choose_conditions`; None for all."""
-    control_labels: Callable[[Any], dict[str, Label]] = lambda task: {}
-    """Labels of a task's control, if the control itself is a level or a kind."""
-    control_steps: Callable[[Any], int | None] = lambda task: None
-    """Maximum number of control steps of a task's control, if all conditions have extra time; None for the default
-    horizon.
-    """
+    control: Callable[[Any], Variant] = lambda task: Variant()
+    """Function that returns the control of a task; it may have labels or extra time, but no perturbations."""
 
     @property
     def played_in(self) -> World:
@@ -150,8 +146,7 @@ class Experiment:
         """
         pack = self.checked_pack(pack, initial)
         for task, variants in self._select_variants(chosen):
-            control = Variant(labels=self.control_labels(task), steps=self.control_steps(task))
-            for variant in (control, *variants):
+            for variant in (self.control(task), *variants):
                 if variant.latency is not None and latency:
                     raise ExperimentError(f"--latency: the conditions of {self.name} already set latencies")
                 late = variant.latency or latency
@@ -197,14 +192,8 @@ class Experiment:
         return selected
 
     def only(self, conditions: str | None) -> Experiment:
-        """Return the experiment restricted to some conditions and the control. Raises ExperimentError."""
-        if conditions is None:
-            return self
-        if self.conditions is not None:
-            raise ExperimentError(
-                f"conditions were selected twice: '{self.conditions}' in the address, and '{conditions}'"
-            )
-        return replace(self, conditions=conditions)
+        """Return the experiment restricted to some conditions and the control; None leaves it unchanged."""
+        return self if conditions is None else replace(self, conditions=conditions)
 
     def checked_pack(self, pack: str | None, initial: Initial = "sampled") -> str:
         """Return the asset pack to use.

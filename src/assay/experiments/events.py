@@ -47,7 +47,7 @@ def events(distance: float = 0.1, delay: int = 2) -> Experiment:
         variants=variants,
         tasks="libero_goal",
         certified=True,
-        control_steps=_time,
+        control=lambda task: Variant(steps=_time(task)),
     )
 
 

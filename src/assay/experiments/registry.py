@@ -1,14 +1,9 @@
-"""Experiments by name; parameters follow a question mark: ``para?per_cell=2``.
-
-Every experiment has the parameter ``conditions``: ``pro?conditions=position,task``. It selects conditions as
-``--tasks`` selects tasks, and is not part of the experiment's name, so episode specs equal those of the whole design.
-"""
+"""Experiments by name; parameters follow a question mark: ``para?per_cell=2``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from urllib.parse import unquote_plus
 
 from assay.episodes import Change, Label
 from assay.episodes.latency import MOST_LATENCY
@@ -17,7 +12,6 @@ from assay.experiments.base import Experiment, Variant
 from assay.support.addresses import call_with_fields
 from assay.support.plugins import Registry
 
-CONDITIONS = "conditions"
 EXPERIMENTS: Registry[Callable[..., Experiment] | Experiment] = Registry(
     "experiment",
     ExperimentError,
@@ -45,22 +39,13 @@ def load_experiment(address: str) -> Experiment:
     """
     name, _, query = address.partition("?")
     source = EXPERIMENTS[name]
-    fields = [field for field in query.split("&") if field]
-    own = [field for field in fields if field.partition("=")[0] != CONDITIONS]
-    selections = [unquote_plus(field.partition("=")[2]) for field in fields if field not in own]
-    if len(selections) > 1:
-        raise ExperimentError(
-            f"'{query}': '{CONDITIONS}' should be given only once, as a comma-separated list"
-        )
-    query = "&".join(own)
     if isinstance(source, Experiment) and query:
-        raise ExperimentError(f"'{address}': {name} has no parameters other than {CONDITIONS}")
+        raise ExperimentError(f"'{address}': {name} has no parameters")
     experiment = call_with_fields(source, query, address, ExperimentError) if callable(source) else source
     if not isinstance(experiment, Experiment):
         verb = "returned" if callable(source) else "is"
         raise ExperimentError(f"'{address}' {verb} a {type(experiment).__name__}, not an Experiment")
-    experiment = replace(experiment, name=f"{name}?{query}" if query else name)
-    return experiment.only(selections[0] if selections else None)
+    return replace(experiment, name=f"{name}?{query}" if query else name)
 
 
 def libero() -> Experiment:

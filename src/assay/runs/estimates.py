@@ -75,7 +75,7 @@ def earlier_runs(policy: str, pack: str, folders: Iterable[Path], steps: int | N
     count, seconds, runs, wins, controls = 0, 0.0, 0, 0, 0
     for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)[:MAX_RUNS]:
         try:
-            with closing(Store.reading(file)) as store:
+            with Store.reading(file) as store:
                 meta = store.meta
                 limit = (meta.get("settings") or {}).get("steps")
                 if (meta.get("policy"), meta.get("pack"), limit) != (policy, pack, steps):

@@ -87,13 +87,18 @@ def default_path(experiment: str, policy: str, shard: str | None = None) -> Path
 def choose_workers(
     options: RunOptions, policies: Iterable[str | Policy | Player], workers: int | None = None
 ) -> RunOptions:
-    """Return options with the number of workers set: ``workers`` by default, 0 for policy objects. Raises RunError."""
+    """Return options with a default number of workers: ``workers``, or 0 for policy objects.
+
+    Raises RunError if the options require processes, but a policy is an object in this process.
+    """
     has_objects = not all(isinstance(policy, str | Player) for policy in policies)
     if has_objects and ((options.workers or 0) > 1 or options.ray is not None):
         raise RunError(
             "a policy object can only run in this process: set workers to 0, or pass the policy's address"
         )
-    return options if options.workers is not None else replace(options, workers=0 if has_objects else workers)
+    if options.workers is None and workers is not None:
+        return replace(options, workers=0 if has_objects else workers)
+    return options
 
 
 def execute(

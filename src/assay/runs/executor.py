@@ -73,19 +73,19 @@ class Player(Protocol):
         ...
 
 
+@dataclass(slots=True, eq=False)
 class InProcess:
     """Executes episodes sequentially in this process, for policy objects, short runs and debugging."""
 
-    workers = 1
-
-    def __init__(self, config: WorkerConfig, policy: Policy | None = None) -> None:
-        """``policy``: an object to use instead of the policy at the config's address; the caller closes it."""
-        self._config, self._policy = config, policy
+    config: WorkerConfig
+    policy: Policy | None = None
+    """Object to use instead of the policy at the config's address; the caller closes it."""
+    workers: int = 1
 
     def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See `Executor`."""
         latest: str | None = None
-        with closing(EpisodeRunner(self._config, self._policy)) as runner:
+        with closing(EpisodeRunner(self.config, self.policy)) as runner:
             while not stopping() and (batch := source.take(latest)):
                 for place, (number, spec) in enumerate(batch):
                     if stopping():

@@ -107,11 +107,6 @@ class RunOptions:
         return replace(options or cls(), **values)
 
     @property
-    def initial(self) -> Literal["sampled", "stored"]:
-        """Origin of the initial states."""
-        return "sampled" if self.states is None else "stored"
-
-    @property
     def worker_count(self) -> int:
         """Number of local processes that execute episodes."""
         return self.workers or (1 if self.workers == 0 else os.cpu_count() or 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from assay import __version__
-from assay.episodes import EpisodeSpec, Perturbation, Policy
+from assay.episodes import EpisodeSpec, Initial, Perturbation, Policy
 from assay.episodes.latency import check_latency
 from assay.episodes.stepwise import NOT_HERE
 from assay.errors import PolicyError, RunError
@@ -20,11 +21,12 @@ from assay.policies.registry import check_address, connect_policy, missing_metho
 from assay.runs.certificates import engine_digest
 from assay.runs.executor import Player
 from assay.runs.options import MEASURED, RunOptions
-from assay.runs.provenance import IDENTITY, commit_of
+from assay.runs.provenance import IDENTITY
 from assay.runs.schedulers.until import parse_until
 from assay.runs.shards import Shard
 from assay.runs.worker import WorkerConfig
 from assay.sim.bare_mujoco import MUJOCO_VERSION
+from assay.support.extras import DISTRIBUTION
 from assay.support.files import digest_of
 from assay.support.plugins import PYTHON, SCRIPT, Plugin, plugins_of
 
@@ -67,7 +69,8 @@ class RunPlan:
         tasks = design.choose(options.tasks)
         if options.until is not None:
             parse_until(options.until)
-        pack = design.checked_pack(options.assets, options.initial)
+        initial: Initial = "sampled" if options.states is None else "stored"
+        pack = design.checked_pack(options.assets, initial)
         certified = design.certified if options.certified is None else options.certified
         if certified and world.traits.demonstrator is None:
             raise RunError(
@@ -81,7 +84,7 @@ class RunPlan:
         settings: dict[str, object] = {
             "steps": options.steps,
             "replan": options.replan,
-            "initial": options.initial,
+            "initial": initial,
         }
         if options.hold_start is not None:
             settings["start"] = options.hold_start
@@ -102,7 +105,7 @@ class RunPlan:
                 tasks,
                 design.seeds if options.seeds is None else options.seeds,
                 pack=pack,
-                initial=options.initial,
+                initial=initial,
                 start=options.hold_start,
                 steps=options.steps,
                 replan=options.replan,
@@ -216,6 +219,30 @@ class RunPlan:
         """Raise RunError if the plan has a latency, which only Assay's control loop can simulate."""
         if any(spec.latency for spec in self.specs):
             raise RunError(f"--latency: {NOT_HERE}")
+
+
+def commit_of(module: Path) -> str | None:
+    """Return the commit of the Assay checkout that contains a module; None outside a checkout.
+
+    Any other enclosing repository is ignored: Assay may be installed in its `.venv`, or copied into it.
+    """
+    package = next(parent for parent in module.resolve().parents if parent.name == "assay")
+    root = package.parents[1]
+    project = root / "pyproject.toml"
+    is_checkout = package.parent.name == "src" and (root / ".git").exists() and project.is_file()
+    if not is_checkout or f'name = "{DISTRIBUTION}"' not in project.read_text(encoding="utf-8"):
+        return None
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
 
 
 def plugins_used(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from assay.errors import RunError
 from assay.runs.store import Store
-from assay.support.extras import DISTRIBUTION
 
 DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
 """Values that must be equal for a run to be resumed."""
@@ -114,27 +111,3 @@ def all_conditions(*described: Mapping[str, Any]) -> list[str]:
     """Return the union of several runs' selections of conditions."""
     chosen = dict.fromkeys(selection for meta in described for selection in meta.get("conditions", (ALL,)))
     return [ALL] if ALL in chosen else list(chosen)
-
-
-def commit_of(module: Path) -> str | None:
-    """Return the commit of the Assay checkout that contains a module; None outside a checkout.
-
-    Any other enclosing repository is ignored: Assay may be installed in its `.venv`, or copied into it.
-    """
-    package = next(parent for parent in module.resolve().parents if parent.name == "assay")
-    root = package.parents[1]
-    project = root / "pyproject.toml"
-    is_checkout = package.parent.name == "src" and (root / ".git").exists() and project.is_file()
-    if not is_checkout or f'name = "{DISTRIBUTION}"' not in project.read_text(encoding="utf-8"):
-        return None
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()

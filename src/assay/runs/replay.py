@@ -45,14 +45,15 @@ class EpisodeVideo:
         self._frame_seconds = world_of(spec.task).frame_seconds
         self._every = max(1, round(seconds / self._frame_seconds))
         self._observations: list[Any] = []
-        self._last: Any = None
+        self.last: Any = None
+        """The latest observation."""
         self._blank: Image.Image | None = None
 
     def __call__(self, observation: Any) -> None:
         """Store an observation; nothing is rendered yet."""
         if observation.step % self._every == 0:
             self._observations.append(observation)
-        self._last = observation
+        self.last = observation
 
     def write(self, path: Path, episode: Episode) -> None:
         """Render the stored observations into an mp4 file, while their environment is open."""
@@ -61,16 +62,12 @@ class EpisodeVideo:
 
         with VideoWriter(path, fps=fps, keyframes=KEYFRAME_INTERVAL, quick=True) as video:
             for observation in self._observations:
-                if observation is not self._last:
+                if observation is not self.last:
                     video.add(self._frame(observation, None))
-            if self._last is not None:
-                final = self._frame(self._last, episode)
+            if self.last is not None:
+                final = self._frame(self.last, episode)
                 for _ in range(math.ceil(HOLD_S * fps) + 1):
                     video.add(final)
-
-    def last_picture(self) -> np.ndarray:
-        """Render the last observation."""
-        return np.asarray(self._env.frame(self._last))
 
     def _frame(self, observation: Any, ended: Episode | None) -> np.ndarray:
         steps = max(horizon(self._spec), 1)

@@ -141,21 +141,18 @@ class Store(AbstractContextManager["Store"]):
         """Open a run for reading, even while it is being written. Raises RunError."""
         return cls(path, read_connection(path))
 
-    def close(self) -> None:
-        """Close the store; the data written becomes a single file."""
-        if self._held is None:
-            self._db.close()
-            return
-        with self._held:
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            with suppress(sqlite3.OperationalError):  # it is being read: WAL until the next writer closes
-                self._db.execute("PRAGMA journal_mode = DELETE")
-        self._held = None
-
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Close the store, converting SQLite errors to RunError."""
+        """Close the store, which becomes a single file if it was written; SQLite errors are converted to RunError."""
         try:
-            self.close()
+            if self._held is None:
+                self._db.close()
+            else:
+                with self._held:
+                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    with suppress(
+                        sqlite3.OperationalError
+                    ):  # it is being read: WAL until the next writer closes
+                        self._db.execute("PRAGMA journal_mode = DELETE")
         except sqlite3.Error as closing_error:
             error = error or closing_error
         if isinstance(error, sqlite3.Error):

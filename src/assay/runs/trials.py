@@ -99,7 +99,7 @@ def try_tasks(
                     pack,
                     steps=options.steps,
                     replan=options.replan,
-                    initial=options.initial,
+                    initial="sampled" if options.states is None else "stored",
                     latency=options.latency,
                     while_waiting=waiting or "play",
                 )

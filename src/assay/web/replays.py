@@ -198,7 +198,7 @@ def _render(recorded: EpisodeRecording, folder: Path, ending: str) -> None:
         video.write(path, episode)
     else:
         with replacing(path) as part:
-            Image.fromarray(video.last_picture()).save(part, "JPEG", quality=85)
+            Image.fromarray(env.frame(video.last)).save(part, "JPEG", quality=85)
 
 
 @lru_cache(maxsize=2)

@@ -55,7 +55,7 @@ def test_difficulties_prompts_and_orders_are_crossed():
     assert task.setting.difficulty is Difficulty.EXTREME and not task.prompt.text
     assert any(each.kind == "senses/permuted_objects" for each in spec.perturbations)
     assert task_of(plan["difficulty=extreme,paraphrase"]).scene == task.scene
-    chosen = load_experiment("prompts?difficulty=extreme&conditions=difficulty=*,mask=instruction")
+    chosen = load_experiment("prompts?difficulty=extreme").only("difficulty=*,mask=instruction")
     plan = {spec.condition: spec for spec in chosen.plan(chosen.choose("tabletop/T4/L1"), (0,))}
     assert set(plan) == {"control", "difficulty=extreme,mask=instruction"}
 

@@ -137,13 +137,12 @@ def release(
     seeds: tuple[int, ...],
     tasks: str = "all",
     own: str = "",
-    control_labels: Callable[[Task], dict[str, Label]] = lambda task: {},
+    control: Callable[[Task], Variant] = lambda task: Variant(),
     keep: Callable[[EpisodeSpec], bool] = lambda spec: True,
 ) -> Experiment:
     """Return an experiment whose variants are read from a folder on first use.
 
-    ``own`` describes the release's tasks if they are not built in. ``control_labels`` and ``keep`` are passed to
-    `Experiment`.
+    ``own`` describes the release's tasks if they are not built in. ``control`` and ``keep`` are passed to `Experiment`.
     """
 
     @cache
@@ -162,9 +161,7 @@ def release(
             raise ExperimentError(f"{name} has no task '{task.id}'; expected {expected}")
         return by_task.get(id, ())
 
-    return Experiment(
-        name, about, variants, control_labels=control_labels, tasks=tasks, seeds=seeds, keep=keep
-    )
+    return Experiment(name, about, variants, control=control, tasks=tasks, seeds=seeds, keep=keep)
 
 
 def change_labels(before: Task, after: Task) -> dict[str, Label]:

@@ -64,7 +64,7 @@ class Scheduler:
         self.left += len(entries)
 
     def take(self, latest: str | None = None) -> Batch:
-        """Return the next episodes, preferably of the worker's compiled scene, ``latest``; empty if none exist now.
+        """Return the next episodes, preferably of the worker's compiled scene, ``latest``; empty if there is none now.
 
         Batches get smaller towards the end, so that workers finish at about the same time.
         """

@@ -87,7 +87,7 @@ class ThresholdSearch:
     """Number of starts whose control succeeded."""
     episodes: int = 0
     given_up: list[int] = field(default_factory=list)
-    """Rungs at which hardly any start can be solved."""
+    """Rungs that were abandoned because hardly any start can be solved there."""
     ended: str = ""
     """Why the search ended: settled, budget, controls, refused or starts; empty while the search continues."""
     evidence: LadderEvidence = field(init=False)
@@ -172,7 +172,7 @@ class Search:
             (self.task,),
             (seed,),
             pack=plan.pack,
-            initial=options.initial,
+            initial=plan.specs[0].initial,
             start=options.hold_start,
             steps=options.steps,
             replan=options.replan,

@@ -8,7 +8,6 @@ has no scene, and an unreadable file has neither: such episodes cannot start. Th
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -59,7 +58,7 @@ def libero_x(
         tasks=",".join(str(file.path) for file in level1) or "all",
         seeds=tuple(range(10)),
         own=f"files below {x.task_folder(Path(folder)) / 'LEVEL1'}" if folder else "",
-        control_labels=partial(_labels, 1),
+        control=lambda task: Variant(labels=_labels(1, task)),
         keep=_in_turn if protocol == "release" else lambda spec: True,
     )
     return with_reference_times(design, 1.1 if time is None else time, times) if times else design
