@@ -112,7 +112,7 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
         for folder_path in needed:
             if not os.access(folder_path, os.W_OK) or not (folder_path.is_dir() or folder_path == whole):
                 raise FileError(f"{path} cannot be written: {folder_path} is not writable")
-            if folder_path.is_dir():  # permissions do not tell everything: try it
+            if folder_path.is_dir():  # permissions are not conclusive, so try it
                 tempfile.TemporaryFile(dir=folder_path).close()
     except OSError as error:
         raise FileError(f"{path} cannot be written: {_reason(error)}") from None
@@ -122,7 +122,8 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
 def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
     """Context manager that creates a folder, named ``FOLDER.part`` until it is complete.
 
-    Raises FileError if the path exists. Leftovers of a killed process are removed if all their names are in ``ours``.
+    Raises FileError if the path exists and is not an empty folder. Leftovers of a killed process are removed if all
+    their names are in ``ours``.
     """
     unfinished = folder.with_name(f"{folder.name}.part")
     try:
@@ -130,7 +131,9 @@ def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
             raise FileError(f"{folder} is not empty; choose another folder")
         if unfinished.exists():
             if {child.name for child in unfinished.iterdir()} - set(ours):
-                raise FileError(f"{unfinished} is in the way, and was not left by an earlier build")
+                raise FileError(
+                    f"{unfinished} is in the way, and no interrupted command left it: move or delete it"
+                )
             shutil.rmtree(unfinished)
         unfinished.mkdir(parents=True)
     except OSError as error:
@@ -166,7 +169,7 @@ def _sweep(folder: Path, prefix: str) -> None:
                         shutil.rmtree(child, ignore_errors=True)
                     else:
                         child.unlink(missing_ok=True)
-                except (OSError, OverflowError):  # it lives, and belongs to another user
+                except (OSError, OverflowError):  # the process is alive and belongs to another user
                     continue
 
 
@@ -189,7 +192,7 @@ def digest_of_file(file: Path) -> str:
 
 
 PATIENCE = 0.3
-"""Seconds to wait before a lock counts as held; longer than the moment for which ``is_locked`` holds it."""
+"""Seconds to wait before a lock counts as held; longer than ``is_locked`` itself holds the lock."""
 
 
 @contextmanager
@@ -306,6 +309,6 @@ def pip(command: str, package: str, *options: str, error: type[AssayError], retr
             (line for line in messages if line.startswith("ERROR:") or "No module named pip" in line), ""
         )
         raise error(
-            f"{package} cannot be downloaded from the package registry; once it is reachable, run '{retry}' "
+            f"{package} cannot be downloaded from the package registry; once the registry is reachable, run '{retry}' "
             f"(pip: {reason.removeprefix('ERROR: ') or f'exit status {result.returncode}'})"
         )
