@@ -1,14 +1,5 @@
 """User folders, atomic writes, digests, locks, a key-value table, and downloads of wheels.
 
-cache_folder(), config_folder(), data_folder()     the system's standard folders, ``~/.cache/assay``; may not exist yet
-replacing(path), making(folder, ours=...)          a file or folder that appears only once it is complete
-check_writable(path)                               fail early if a result could not be written there
-scratch_folder()                                   a folder that is removed when the process ends
-digest_of(files, root), digest_of_file(file)       hashes of file contents
-file_lock(file), is_locked(file)                   a lock that the operating system releases when its process ends
-KeyValues(file, table, key, values)                rows by key in one SQLite file, shared by several processes
-download(...)                                      wheels from the user's package index, as data: no code in them runs
-
 The names of incomplete files contain the machine and the process, so that a later process can remove those left by a
 killed one. A killed process may also leave a lock file behind; a lock is held only while a process has it locked.
 """
