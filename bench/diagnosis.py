@@ -104,20 +104,14 @@ class AsRead(Profile):
             store.planned, store.done, {}, {each.name: each for each in applying if each.name not in replaced}
         )
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._results
-
     def __getitem__(self, name: str) -> Any:
-        return self._run.attempt(self._results[name])
+        return self._run.attempt(super().__getitem__(name))
 
     def get(self, key: Any, default: Any = None) -> Any:
         name = key if isinstance(key, str) else key.name
-        found = self[name] if name in self._results else default
-        return default if isinstance(found, Missing) else found
-
-    def why(self, name: str) -> str:
-        found = self[name] if name in self._results else None
-        return found.missing if isinstance(found, Missing) else ""
+        if name not in self:
+            return default
+        return default if isinstance(found := self[name], Missing) else found
 
 
 def examined(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Told:

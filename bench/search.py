@@ -181,7 +181,7 @@ def _thresholds() -> list[Figure]:
 
 def _ten_tasks() -> Figure:
     """Run the oracle on ten tasks along one axis."""
-    from assay import api
+    import assay as api
 
     with tempfile.TemporaryDirectory() as folder:
         found = api.search(

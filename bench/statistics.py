@@ -108,7 +108,9 @@ def _frame(success: np.ndarray) -> pl.DataFrame:
     """Return outcomes (runs, tasks, seeds) as a run's frame."""
     run, task, seed = (index.ravel() for index in np.indices(success.shape))
     outcome = np.where(success.ravel(), "success", "failure")
-    return pl.DataFrame({"run": run, "task": task, "seed": seed, "condition": "c", "outcome": outcome})
+    return pl.DataFrame(
+        {"run": run, "task": task, "seed": seed, "start": seed, "condition": "c", "outcome": outcome}
+    )
 
 
 def _drops() -> list[Figure]:

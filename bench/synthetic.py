@@ -177,6 +177,13 @@ class Held(Store):
         return world_of(self._plan.specs[0].task).traits
 
     @property
+    def meta(self) -> dict[str, Any]:
+        return {}
+
+    def counts(self) -> pl.DataFrame:
+        return pl.DataFrame(schema={"condition": pl.String, "planned": pl.Int64, "done": pl.Int64})
+
+    @property
     def stopped(self) -> dict[str, dict[str, Any]]:
         return {}
 

@@ -21,9 +21,9 @@ from assay.episodes import EpisodeSpec
 from assay.policies.remote import codec
 from assay.policies.remote.client import load_client
 from assay.sim.world import LIBERO_WORLD
-from assay.support.llm import Client, Endpoint, Ledger, client
-from assay.support.llm.client import Cache
-from assay.support.llm.protocols import PROTOCOLS, ModelPrompt
+from assay.support.llm import client
+from assay.support.llm.client import Cache, Client, Ledger
+from assay.support.llm.protocols import PROTOCOLS, Endpoint, ModelPrompt
 from assay.tasks import Instruction
 from fuzz.mutations import HOSTILE_TEXTS, Rng, pick, spoiled_bytes, spoiled_json
 

@@ -14,21 +14,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.api import Audit as Audit
-    from assay.api import Evaluated as Evaluated
-    from assay.api import Run as Run
-    from assay.api import RunOptions as RunOptions
-    from assay.api import TaskEnv as TaskEnv
-    from assay.api import audit as audit
-    from assay.api import compare as compare
-    from assay.api import duel as duel
-    from assay.api import evaluate as evaluate
-    from assay.api import gate as gate
-    from assay.api import load_run as load_run
-    from assay.api import load_task as load_task
-    from assay.api import make_env as make_env
-    from assay.api import run as run
-    from assay.api import search as search
+    from assay.api.recorded import Run as Run
+    from assay.api.recorded import compare as compare
+    from assay.api.recorded import load_run as load_run
+    from assay.api.running import Audit as Audit
+    from assay.api.running import Evaluated as Evaluated
+    from assay.api.running import audit as audit
+    from assay.api.running import evaluate as evaluate
+    from assay.api.running import gate as gate
+    from assay.api.running import run as run
+    from assay.api.running import search as search
+    from assay.api.stepping import TaskEnv as TaskEnv
+    from assay.api.stepping import load_task as load_task
+    from assay.api.stepping import make_env as make_env
     from assay.episodes import Episode as Episode
     from assay.episodes import EpisodeSpec as EpisodeSpec
     from assay.episodes import Perturbation as Perturbation
@@ -41,13 +39,18 @@ if TYPE_CHECKING:
     from assay.experiments import Experiment as Experiment
     from assay.experiments import Variant as Variant
     from assay.perturb.words.distance import distance as distance
+    from assay.runs.options import RunOptions as RunOptions
+    from assay.runs.schedulers.duel import duel as duel
     from assay.support.plugins import register as register
 
 __version__ = "0.2.0.dev0"
 
 _NAMES = {
-    "assay.api": "Audit Evaluated Run RunOptions TaskEnv audit compare duel evaluate gate load_run load_task make_env "
-    "run search",
+    "assay.api.recorded": "Run compare load_run",
+    "assay.api.running": "Audit Evaluated audit evaluate gate run search",
+    "assay.api.stepping": "TaskEnv load_task make_env",
+    "assay.runs.options": "RunOptions",
+    "assay.runs.schedulers.duel": "duel",
     "assay.episodes": "Episode EpisodeSpec Perturbation Policy Sense World perturbation",
     "assay.episodes.check": "check_world",
     "assay.errors": "AssayError",

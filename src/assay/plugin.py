@@ -18,45 +18,51 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from assay.episodes import (
-    Chance,
-    Change,
-    Effect,
-    Env,
-    EpisodeSpec,
-    Filter,
-    Instruction,
-    Perturbation,
-    Policy,
-    Record,
-    Sense,
-    Traits,
-    Trajectory,
-    World,
-    apply_perturbations,
-    perturbation,
-)
-from assay.episodes.check import check_world
-from assay.episodes.fields import within
-from assay.errors import (
-    AssayError,
-    AssetError,
-    ExperimentError,
-    PerturbationError,
-    PolicyError,
-    TaskError,
-    WorldError,
-    did_you_mean,
-)
-from assay.support.plugins import provide, register
-from assay.support.streams import stream
+from assay.episodes import Chance as Chance
+from assay.episodes import Change as Change
+from assay.episodes import Effect as Effect
+from assay.episodes import Env as Env
+from assay.episodes import EpisodeSpec as EpisodeSpec
+from assay.episodes import Filter as Filter
+from assay.episodes import Instruction as Instruction
+from assay.episodes import Perturbation as Perturbation
+from assay.episodes import Policy as Policy
+from assay.episodes import Record as Record
+from assay.episodes import Sense as Sense
+from assay.episodes import Traits as Traits
+from assay.episodes import Trajectory as Trajectory
+from assay.episodes import World as World
+from assay.episodes import apply_perturbations as apply_perturbations
+from assay.episodes import perturbation as perturbation
+from assay.episodes.check import check_world as check_world
+from assay.episodes.fields import within as within
+from assay.errors import AssayError as AssayError
+from assay.errors import AssetError as AssetError
+from assay.errors import ExperimentError as ExperimentError
+from assay.errors import PerturbationError as PerturbationError
+from assay.errors import PolicyError as PolicyError
+from assay.errors import TaskError as TaskError
+from assay.errors import WorldError as WorldError
+from assay.errors import did_you_mean as did_you_mean
+from assay.support.plugins import provide as provide
+from assay.support.plugins import register as register
+from assay.support.streams import stream as stream
 
 if TYPE_CHECKING:
-    from assay.experiments import Experiment, Variant
-    from assay.measures import Flaw, FlawTest, Measure, MeasureError, OwnFlaw, Panel, Result, RunData
-    from assay.measures.views.style import Drawing
-    from assay.measures.views.table import Column, Table
-    from assay.sim.packs.pack import AssetPack
+    from assay.experiments import Experiment as Experiment
+    from assay.experiments import Variant as Variant
+    from assay.measures import Flaw as Flaw
+    from assay.measures import FlawTest as FlawTest
+    from assay.measures import Measure as Measure
+    from assay.measures import MeasureError as MeasureError
+    from assay.measures import OwnFlaw as OwnFlaw
+    from assay.measures import Panel as Panel
+    from assay.measures import Result as Result
+    from assay.measures import RunData as RunData
+    from assay.measures.views.style import Drawing as Drawing
+    from assay.measures.views.table import Column as Column
+    from assay.measures.views.table import Table as Table
+    from assay.sim.packs.pack import AssetPack as AssetPack
 
 _NAMES = {
     "assay.experiments": "Experiment Variant",
@@ -67,52 +73,6 @@ _NAMES = {
 }
 _LAZY = {name: module for module, names in _NAMES.items() for name in names.split()}
 """Mapping from each name to the module from which it is imported on first use."""
-
-__all__ = [
-    "AssayError",
-    "AssetError",
-    "AssetPack",
-    "Chance",
-    "Change",
-    "Column",
-    "Drawing",
-    "Effect",
-    "Env",
-    "EpisodeSpec",
-    "Experiment",
-    "ExperimentError",
-    "Filter",
-    "Flaw",
-    "FlawTest",
-    "Instruction",
-    "Measure",
-    "MeasureError",
-    "OwnFlaw",
-    "Panel",
-    "Perturbation",
-    "PerturbationError",
-    "Policy",
-    "PolicyError",
-    "Record",
-    "Result",
-    "RunData",
-    "Sense",
-    "Table",
-    "TaskError",
-    "Traits",
-    "Trajectory",
-    "Variant",
-    "World",
-    "WorldError",
-    "apply_perturbations",
-    "check_world",
-    "did_you_mean",
-    "perturbation",
-    "provide",
-    "register",
-    "stream",
-    "within",
-]
 
 
 def __getattr__(name: str) -> Any:

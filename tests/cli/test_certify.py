@@ -12,8 +12,9 @@ import pytest
 
 from assay import tasks
 from assay.experiments import load_experiment
-from assay.runs.certificates import Certificate, CertificateCache, ClaimVerdict, cache_file, claim
+from assay.runs.certificates import Certificate, CertificateCache, ClaimVerdict, claim
 from assay.runs.store import Store
+from assay.support.files import cache_folder
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("no_assets", "own_cache", "wide")
@@ -29,7 +30,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def certified(own_cache: None) -> None:
     """Level 1 solved in two steps, as its control; level 2 in three; nothing else."""
-    with CertificateCache(cache_file()) as cache:
+    with CertificateCache() as cache:
         for spec in load_experiment("x").plan([tasks.load("libero_goal/1")], (0,)):
             level = spec.labels.get("level", 0)
             solved = Certificate(ClaimVerdict.SOLVED, 3 if level == 2 else 2)
@@ -52,7 +53,7 @@ def test_certificates_of_the_demonstrator_are_stored(assay: Run, tmp_path: Path)
 
 def test_unsolvable_scenes_are_counted_apart_and_all_reasons_are_listed(assay: Run):
     plan = list(load_experiment("factors?over=remove,jitter").plan([tasks.load("libero_goal/1")], range(23)))
-    with CertificateCache(cache_file()) as cache:
+    with CertificateCache() as cache:
         for spec in plan:
             gone = any(each.kind == "world/remove" for each in spec.perturbations)
             moved = Certificate(ClaimVerdict.UNPLACED, why=f"no room {spec.seed}")
@@ -82,7 +83,8 @@ import time
 from assay.runs.store import Store
 from assay.episodes import EpisodeSpec
 store = Store.scratch()
-print(store.plan(EpisodeSpec("libero_goal/1", seed) for seed in range(2000)), flush=True)
+store.plan(EpisodeSpec("libero_goal/1", seed) for seed in range(2000))
+print(store.planned, flush=True)
 time.sleep(60)
 """
 
@@ -129,7 +131,7 @@ def _row(out: str, condition: str) -> list[str]:
 
 
 def test_run_without_certified_scenes_is_refused(assay: Run, tmp_path: Path):
-    with CertificateCache(cache_file()) as cache:
+    with CertificateCache() as cache:
         for spec in load_experiment("x").plan([tasks.load("libero_goal/1")], (0,)):
             cache.add(claim(spec), Certificate(ClaimVerdict.UNPLACED, why="no room"))
     said = assay("run", "x", "--policy", "idle", *TASK, "--out", tmp_path / "a.assay")
@@ -157,4 +159,4 @@ def test_suite_that_changes_no_world_needs_no_certificate(assay: Run, tmp_path: 
     said = assay(
         "run", "corruption", "--policy", "idle", *TASK, "--steps", "1", "--out", tmp_path / "a.assay"
     )
-    assert said.status == 0 and not cache_file().exists()
+    assert said.status == 0 and not list(cache_folder().glob("certificates*"))

@@ -81,20 +81,6 @@ def test_a_policy_that_breaks_is_an_error_with_its_name_and_the_step(world: Simu
         assert "\n" not in result.error
 
 
-def test_random_actions_are_the_same_for_the_same_episode(world: Simulation):
-    paths = []
-    for _ in range(2):
-        seen: list[np.ndarray] = []
-        rollout(
-            SceneEnv(world, TASK, world.sample(0)),
-            load_policy("random"),
-            replace(SPEC, steps=5),
-            watch=lambda observation, seen=seen: seen.append(observation.eef_position),  # type: ignore[misc]
-        )
-        paths.append(np.array(seen))
-    assert np.array_equal(*paths) and not np.allclose(paths[0][0], paths[0][-1])
-
-
 def test_a_replayed_rollout_is_equal_to_the_last_bit(world: Simulation):
     first = rollout(SceneEnv(world, TASK, world.sample(0)), load_policy("oracle"), SPEC)
     assert first.outcome is Outcome.SUCCESS and first.steps < horizon(SPEC)

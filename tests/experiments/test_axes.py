@@ -9,7 +9,7 @@ from assay.errors import ExperimentError
 from assay.experiments import load_experiment
 from assay.experiments.axes import AXES, Axis, AxisError, variant
 from assay.perturb.world.position import Displace
-from assay.runs.schedulers.search import drawn_way
+from assay.runs.schedulers.search import draw_way
 
 BOWL, STOVE = "libero_goal/1", "libero_goal/7"
 QUICK = [name for name in AXES if name != "rewording"]
@@ -40,13 +40,14 @@ def test_the_grid_omits_axes_that_a_task_does_not_have():
         load_experiment("search?axes=colour")
 
 
-def test_changes_together_make_one_condition_and_a_seed_draws_the_same_way_each_time():
+def test_a_seed_draws_the_same_variant_of_a_rung_each_time():
     task = tasks.load(BOWL)
-    changes = {name: AXES[name].ladder(task)[2] for name in ("distance", "delay")}
-    made = variant(changes, drawn_way(BOWL, changes, 4))
-    assert made.condition == "search/distance=0.075+delay=3" and made.labels == {"searched": "distance+delay"}
-    assert made.perturbations[0] == Displace(0.075)
-    assert drawn_way(BOWL, changes, 4) == drawn_way(BOWL, changes, 4) == 0
+    rungs = {name: AXES[name].ladder(task)[2] for name in ("distance", "rewording")}
+    made = variant("distance", rungs["distance"], draw_way(BOWL, rungs["distance"], 4))
+    assert made.condition == "search/distance=0.075" and made.perturbations == (Displace(0.075),)
+    assert made.labels == {"searched": "distance", "magnitude": 0.075, "distance": 0.075}
+    drawn = {draw_way(BOWL, rungs["rewording"], seed) for seed in (*range(40), *range(40))}
+    assert drawn == set(range(len(rungs["rewording"].ways)))
 
 
 def test_an_axis_without_growing_magnitudes_is_rejected():

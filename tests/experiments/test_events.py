@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
-from assay.episodes import EpisodeSpec, Outcome, TriggerKind, rollout, world_of
-from assay.episodes.events import events_of
+from assay.episodes import At, EpisodeSpec, Outcome, TriggerKind, rollout, world_of
 from assay.experiments import load_experiment
 from assay.policies.registry import load_policy
 from assay.runs.certificates import ClaimVerdict, claim, judge
@@ -19,7 +18,9 @@ def plan() -> dict[tuple[str, str], EpisodeSpec]:
 
 
 def test_every_trigger_is_used_and_every_task_has_something_of_each_kind(plan):
-    moments = {event.when.moment for spec in plan.values() for event in events_of(spec.perturbations)}
+    moments = {
+        event.when.moment for spec in plan.values() for event in spec.perturbations if isinstance(event, At)
+    }
     assert moments == set(TriggerKind) - {TriggerKind.STEP}
     for task in tasks.resolve("libero_goal"):
         asks = {spec.labels.get("change") for (where, _), spec in plan.items() if where == task.id}

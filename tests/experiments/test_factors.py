@@ -45,16 +45,8 @@ def test_a_fraction_is_balanced_and_has_its_stated_resolution():
             if abs(signs[:, chosen].prod(axis=1).sum()) == len(rows)
         )
         assert shortest == resolution(count, halvings) >= 3
-
-
-def test_resolutions_are_the_best_there_are():
-    best = {(3, 1): 3, (4, 1): 4, (5, 1): 5, (5, 2): 3, (6, 1): 6, (6, 2): 4, (6, 3): 3, (7, 1): 7, (7, 2): 4}
-    best |= {(7, 3): 4, (7, 4): 3, (8, 1): 8, (8, 2): 5, (8, 3): 4, (8, 4): 4}
-    assert {each: resolution(*each) for each in GENERATORS} == best
-    assert (
-        "16 of 32 combinations (resolution V)"
-        in load_experiment("factors?over=recolour,relocate,semantic,light,camera&halvings=1").about
-    )
+    about = load_experiment("factors?over=recolour,relocate,semantic,light,camera&halvings=1").about
+    assert "16 of 32 combinations (resolution V)" in about
 
 
 def test_attribution_finds_the_planted_factor_from_the_labels():

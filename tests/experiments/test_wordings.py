@@ -1,4 +1,4 @@
-"""Paraphrases of a table as an experiment, and PRIDE of its run."""
+"""Paraphrases of a table as an experiment."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 
-import assay
 from assay import tasks
-from assay.episodes import CONTROL, Episode, Outcome, task_of
-from assay.episodes.episode import no_trajectory
+from assay.episodes import CONTROL, task_of
 from assay.errors import ExperimentError, PerturbationError
 from assay.experiments import EXPERIMENTS, load_experiment
 from assay.perturb.words.grid.generate import paraphrases
 from assay.perturb.words.grid.table import write
-from assay.runs.store import Store
 from assay.tasks import bddl
 from assay.tasks.formats import ReleaseError
 
@@ -119,22 +116,3 @@ def test_an_invalid_table_is_rejected_with_its_line(tmp_path: Path):
 def test_a_missing_table_is_rejected(tmp_path: Path):
     with pytest.raises(PerturbationError, match="cannot be read: No such file"):
         load_experiment(f"para?file={tmp_path / 'none.csv'}")
-
-
-def test_pride_of_a_tables_run_is_its_definition(tmp_path: Path):
-    design = load_experiment(f"para?file={saved(tmp_path / 'metadata.csv', HEADER, *ROWS)}")
-    plan, path = list(design.plan(design.choose(), (7, 8, 9))), tmp_path / "run.assay"
-    with Store.writing(path) as store:
-        store.plan(plan)
-        for waiting in store.todo():
-            won = int(waiting.key, 16) % 3 > 0
-            outcome = Outcome.SUCCESS if won else Outcome.FAILURE
-            store.append(waiting.number, Episode(outcome, 1, no_trajectory()))
-    words = [spec for spec in plan if spec.condition != CONTROL]
-    distances = [float(str(spec.labels["pd"])) for spec in words]
-    hits = [int(spec.key, 16) % 3 > 0 for spec in words]
-    assert len(set(distances)) == 4 and 0 < sum(hits) < len(hits) == 15
-    defined = sum(pd for pd, hit in zip(distances, hits, strict=True) if hit) / sum(distances)
-    found = assay.load_run(path).profile()["pride"]
-    assert found.pride / 100 == pytest.approx(defined, abs=1e-9)
-    assert (found.episodes, found.wordings, found.unscored) == (15, 4, 0)

@@ -39,11 +39,8 @@ def test_sensitivity_to_a_full_stop_is_found(found) -> None:
         "Fails when the same words are written differently: a final full stop alone costs 100 points: "
         "0 of 10 succeed, 10 of 10 unperturbed"
     )
-
-
-def test_every_form_that_costs_is_named(found) -> None:
-    said = format_finding(found("full_stop", "capitals")).text
-    assert said.endswith("; further losses, in points: all capitals (\N{MINUS SIGN}100.0).")
+    both = format_finding(found("full_stop", "capitals")).text
+    assert both.endswith("; further losses, in points: all capitals (\N{MINUS SIGN}100.0).")
 
 
 def test_insensitive_policy_has_no_surface_flaw(found) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from assay.episodes import Outcome
 from assay.episodes.conduct import PLACING, Aftermath, SideEffects
@@ -15,7 +14,6 @@ from assay.episodes.episode import Episode, Happened, Trajectory, no_trajectory
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.measures.views.style import Drawing
 from assay.perturb import Say
-from assay.report.page import Report
 from assay.report.run_report import RunReport
 from assay.runs.store import Store
 
@@ -127,29 +125,9 @@ def read_everything(everything: Path) -> RunReport:
     return RunReport.read(everything)
 
 
-@pytest.fixture(scope="session")
-def undrawn() -> Callable[[Report], Report]:
-    """A report with empty figures: its words, captions and tables without the time that drawing takes."""
-
-    def empty(figure: Figure) -> None:
-        figure.subplots().set_axis_off()
-
-    def emptied(drawings: Iterable[Drawing]) -> tuple[Drawing, ...]:
-        return tuple(replace(each, paint=empty) for each in drawings)
-
-    def without(report: Report) -> Report:
-        parts = (
-            replace(part, sections=[replace(each, drawings=emptied(each.drawings)) for each in part.sections])
-            for part in report.parts
-        )
-        return replace(report, parts=tuple(parts), shared=emptied(report.shared))
-
-    return without
-
-
 @pytest.fixture
 def unpainted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages with empty figures, where what is tried is something else; what is printed for papers is drawn."""
+    """Pages with empty figures, because drawing takes time; figures for papers are drawn."""
     monkeypatch.setattr(Drawing, "svg", '<svg role="img"></svg>')
 
 

@@ -37,7 +37,7 @@ def test_episodes_that_the_oracle_cannot_solve_in_time_are_left_out_and_reported
     said = "too slow: the oracle needs more than 20 steps"
     assert said in page.read_text()
     with Store.reading(tmp_path / "runs" / "idle-pro.assay") as run:
-        reasons = {each[-1].removeprefix("its control: ") for each in run.meta["refused"]}
+        reasons = {each[-1].removeprefix("its control is refused: ") for each in run.meta["refused"]}
         assert run.planned == 0 and reasons == {said}
 
 

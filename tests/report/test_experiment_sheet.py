@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -10,7 +12,7 @@ from assay.perturb.senses.images import FrozenCamera
 from assay.perturb.words.text import Say
 from assay.perturb.world.objects import Recolour
 from assay.perturb.world.position import Displace
-from assay.report.experiment_sheet import SIZE, ConditionImages, draw_conditions
+from assay.report.experiment_sheet import SIZE, draw_conditions
 from assay.tasks import Task
 
 pytestmark = pytest.mark.usefixtures("drawing")
@@ -26,48 +28,26 @@ def variants(task: Task) -> tuple[Variant, ...]:
     )
 
 
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[np.ndarray, dict[str, ConditionImages]]:
-    file = tmp_path_factory.mktemp("sheets") / "deep" / "sheet.png"
-    shown = draw_conditions(file, list(Experiment("t", "", variants).plan([TASK], [2])))
-    with Image.open(file) as image:
-        return np.asarray(image), {cell.spec.condition: cell for cell in shown}
-
-
-def test_every_condition_is_shown_once_with_its_instruction(
-    drawn: tuple[np.ndarray, dict[str, ConditionImages]],
-):
-    shown = drawn[1]
+def test_each_condition_is_drawn_once_beside_its_control(tmp_path: Path):
+    file = tmp_path / "deep" / "sheet.png"
+    conditions = draw_conditions(file, list(Experiment("t", "", variants).plan([TASK], [2])))
+    assert {cell.spec.seed for cell in conditions} == {2}
+    shown = {cell.spec.condition: cell for cell in conditions}
     assert list(shown) == ["control", "t/words", "t/looks", "t/frozen", "t/refused"]
     assert shown["t/words"].text == "soup, please" and shown["control"].text == TASK.instruction.text
     assert shown["t/refused"].text.startswith("not possible: there is no 'nobody_1'")
     assert not shown["t/refused"].images
-    assert {cell.spec.seed for cell in shown.values()} == {2}
-
-
-def test_the_control_stands_beside_each_condition(drawn: tuple[np.ndarray, dict[str, ConditionImages]]):
-    shown = drawn[1]
-    agent = shown["control"].images[0][0]
+    ((agent, hand),) = shown["control"].images
     ((usual, told),) = shown["t/words"].images
     assert np.array_equal(usual, agent) and np.array_equal(told, agent)
     ((usual, coloured),) = shown["t/looks"].images
     assert np.array_equal(usual, agent)
     differ = (coloured != agent).any(axis=-1)
     assert 20 < differ.sum() < 0.1 * SIZE * SIZE, "one thing has another colour"
-
-
-def test_perturbed_observations_are_shown_after_some_motion(
-    drawn: tuple[np.ndarray, dict[str, ConditionImages]],
-):
-    shown = drawn[1]
-    (agent, frozen), (hand, frozen_hand) = shown["t/frozen"].images
-    assert np.array_equal(frozen, shown["control"].images[0][0]), "the picture of the start"
-    assert np.array_equal(frozen_hand, shown["control"].images[0][1])
-    assert not np.array_equal(agent, frozen) and not np.array_equal(hand, frozen_hand)
-
-
-def test_the_images_are_on_the_sheet(drawn: tuple[np.ndarray, dict[str, ConditionImages]]):
-    sheet, shown = drawn
-    rows = [row.tobytes() for row in sheet]
-    for picture in (shown["t/looks"].images[0][1], shown["t/frozen"].images[1][0]):
-        assert any(picture[SIZE // 2].tobytes() in row for row in rows)
+    (moved, frozen), (moved_hand, frozen_hand) = shown["t/frozen"].images  # after some motion
+    assert np.array_equal(frozen, agent) and np.array_equal(frozen_hand, hand)
+    assert not np.array_equal(moved, frozen) and not np.array_equal(moved_hand, frozen_hand)
+    with Image.open(file) as image:
+        rows = [row.tobytes() for row in np.asarray(image)]
+    for picture in (coloured, frozen_hand):
+        assert any(picture[SIZE // 2].tobytes() in row for row in rows), "it is on the sheet"

@@ -57,7 +57,8 @@ def texts(report: RunReport) -> str:
     return " ".join((*said.found, *said.unsure, *said.others, *describe_results(report.profile)[0]))
 
 
-def test_a_collapse_with_too_few_starts_comes_first_with_the_command_that_settles_it(read, made, undrawn):
+@pytest.mark.usefixtures("unpainted")
+def test_a_collapse_with_too_few_starts_comes_first_with_the_command_that_settles_it(read, made):
     few = starts(2, 2)
     episodes = [made(True, task=task, seed=seed) for task, seed in few]
     report = read([*episodes, *conditions(made, few, LEVELS, 5)], experiment="x", policy="python:mine:Blob")
@@ -76,7 +77,7 @@ def test_a_collapse_with_too_few_starts_comes_first_with_the_command_that_settle
         "assay run x --policy python:mine:Blob --tasks libero_goal/6,libero_goal/8 --seeds "
     )
     assert f"--seeds {fall.more.needed} --out" in command
-    page = undrawn(build([report])).html()
+    page = build([report]).html()
     assert said.found[0] in page and command in page and "No flaw" not in page
 
 

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,24 +46,20 @@ def test_the_page_is_self_contained(folder: Path):
     assert page.count("<svg") == page.count("<figcaption") == len(list((folder / "figures").iterdir()))
 
 
-def test_a_run_that_has_everything_gives_every_figure(folder: Path, report: Report):
+def test_a_run_that_has_everything_gives_every_figure_with_its_text_as_text(folder: Path, report: Report):
     figures = (
         "alpha-sweep attribution changes corruption displacement dissimilarity distance-success "
         "drops events grounding-moved grounding-touched labels levels memorisation names "
         "near-far object-gap paraphrase-grid paths-top "
         "side_effects stops tasks time-limits time-to-success"
     )
-    assert {file.stem for file in (folder / "figures").iterdir()} == set(figures.split())
-    (part,) = report.parts
-    assert part.missing == {} and part.banners == []
-
-
-def test_figures_are_whole_files_whose_text_is_text(folder: Path, report: Report):
+    assert report.parts[0].missing == {} and report.parts[0].banners == []
     texts = {}
     for file in (folder / "figures").iterdir():
         tree = ET.parse(file)
         assert tree.getroot().tag == f"{SVG}svg" and tree.getroot().get("aria-label")
         texts[file.stem] = {"".join(each.itertext()).strip() for each in tree.iter(f"{SVG}text")}
+    assert set(texts) == set(figures.split())
     conditions = {each.group["condition"] for each in report.parts[0].report.profile["drops"]}
     assert conditions <= texts["drops"] and "Holm p" in texts["drops"]
     assert {"habitual", "subordination", "all"} <= texts["paraphrase-grid"]
@@ -125,7 +120,8 @@ def test_an_unfinished_run_is_reported_below_a_banner(tmp_path: Path, write, mad
     assert "no episodes are planned" in page_of(write(tmp_path / "empty.assay", []))
 
 
-def test_errors_refusals_and_missing_certificates_are_reported(tmp_path: Path, write, made, undrawn):
+@pytest.mark.usefixtures("unpainted")
+def test_errors_refusals_and_missing_certificates_are_reported(tmp_path: Path, write, made):
     refused = [["c", "libero_goal/1", 0, "cannot be placed"], ["c", "libero_goal/1", 1, "cannot be placed"]]
     run = write(
         tmp_path / "run.assay",
@@ -135,7 +131,7 @@ def test_errors_refusals_and_missing_certificates_are_reported(tmp_path: Path, w
         started="2026-05-04T11:30:59+02:00",
     )
     found = RunReport.read(run)
-    page = undrawn(build([found])).html()
+    page = build([found]).html()
     assert "1 x the server was away" in page and "1 episode of 2 ended in an error" in page
     assert "2 x cannot be placed" in page and "Uncertified" in page
     assert "<th>started</th><td>2026-05-04 09:30 UTC</td>" in page
@@ -213,12 +209,13 @@ def test_failures_of_the_demonstrator_are_reported(tmp_path: Path, write, made):
     assert told("c", policy="guide", world=world) and not told("d", policy="oracle", world=world)
 
 
-def test_an_incomplete_import_is_reported(tmp_path: Path, write, made, undrawn):
+@pytest.mark.usefixtures("unpainted")
+def test_an_incomplete_import_is_reported(tmp_path: Path, write, made):
     scores = {"s_k": 0.5, "s_t": 0.7, "pd": 0.4}
     cell = {"axis": "words", "object": "none", "action": "hint"}
     episodes = [made(seed > 1, "c", cell | (scores if seed < 4 else {}), seed=seed) for seed in range(6)]
     run = write(tmp_path / "run.assay", episodes, expected=4092, settings={"seeds": [7, 8]})
-    page = undrawn(build([RunReport.read(run)])).html()
+    page = build([RunReport.read(run)]).html()
     assert "Incomplete evaluation: only 6 of 4,092 episodes are included" in page
     assert (
         "2 of 6 paraphrased episodes have no distance" in page
@@ -227,7 +224,8 @@ def test_an_incomplete_import_is_reported(tmp_path: Path, write, made, undrawn):
     assert "<td>7, 8</td>" in page
 
 
-def test_runs_of_one_suite_are_paired_and_others_are_not(tmp_path: Path, write, made, undrawn):
+@pytest.mark.usefixtures("unpainted")
+def test_runs_of_one_suite_are_paired_and_others_are_not(tmp_path: Path, write, made):
     for name, wins, experiment in (("good", 9, "one"), ("bad", 2, "one"), ("other", 5, "two")):
         episodes = [made(seed < wins, experiment=experiment, seed=seed) for seed in range(10)]
         write(tmp_path / f"{name}.assay", episodes, experiment=experiment, policy=name)
@@ -235,8 +233,7 @@ def test_runs_of_one_suite_are_paired_and_others_are_not(tmp_path: Path, write, 
     reports = [RunReport.read(path, name) for name, path in runs.items()]
     (group,) = groups = compare_suites(runs, reports)
     assert group.names == ("good", "bad") and group.comparison.overall[0].change == pytest.approx(-0.7)
-    several = build(reports, groups, {"lost": "lost.assay: there is no such run"})
-    page = replace(undrawn(several), shared=several.shared).write(tmp_path / "out")
+    page = build(reports, groups, {"lost": "lost.assay: there is no such run"}).write(tmp_path / "out")
     text = page.read_text()
     assert "Comparison of 3 runs" in text and "Paired comparison" in text and "Left out: lost" in text
     brief = text[text.index("<h3>Summary") : text.index("Table: Runs")]
@@ -284,10 +281,11 @@ def read(tmp_path: Path, write: Callable[..., Path], made: Any, **other: object)
     ]
 
 
-def test_runs_of_one_policy_are_pooled_under_its_label(tmp_path: Path, write, made, undrawn):
+@pytest.mark.usefixtures("unpainted")
+def test_runs_of_one_policy_are_pooled_under_its_label(tmp_path: Path, write, made):
     reports = read(tmp_path, write, made)
     assert list(joint_diagnoses(reports)) == ["mine, from one and two together"]
-    assert "<h3>mine, from one and two together</h3>" in undrawn(build(reports)).html()
+    assert "<h3>mine, from one and two together</h3>" in build(reports).html()
 
 
 @pytest.mark.parametrize(

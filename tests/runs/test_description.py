@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 from assay.runs.description import describe_meta
-from assay.runs.provenance import provenance
+from assay.runs.options import RunOptions
+from assay.runs.plan import RunPlan
 
 
 def test_provenance_is_described_without_empty_values_marks_and_long_digests():
-    settings: dict[str, object] = {"steps": None, "replan": 4}
-    meta = provenance("pro", "oracle", "primitives", settings=settings)
+    plan = RunPlan.make("libero", RunOptions(replan=4))
+    meta = plan.recorded_as("oracle", Path("a.assay")).provenance
     facts = dict(describe_meta(meta | {"conditions": ["position"], "label": "mine", "refused": [["x"]]}))
     assert list(facts)[:4] == ["experiment", "conditions", "policy", "label"]
-    assert facts["settings"] == "replan=4" and facts["world"] == "libero" and len(facts["pack digest"]) == 12
+    assert facts["settings"] == "replan=4, initial=sampled" and facts["world"] == "libero"
+    assert len(facts["pack digest"]) == 12
     assert facts["started"].endswith(" UTC") and not {"plugins", "refused", "policy metadata"} & facts.keys()
     assert not any(mark in text for text in facts.values() for mark in "{}[]'")
 

@@ -133,25 +133,21 @@ class Looking(Random):
 """
 
 
-def test_ray_of_our_own_gives_the_episodes_of_local_processes_and_gets_no_keys(
-    perform, expected: Facts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("where", ["local", "cluster"])
+def test_ray_gives_the_episodes_of_local_processes_and_gets_no_keys(
+    perform, expected: Facts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request, where: str
 ):
+    address = where if where == "local" else request.getfixturevalue("cluster").address
     (tmp_path / "looking.py").write_text(LOOKING)
     monkeypatch.syspath_prepend(tmp_path)
     for name in ("ASSAY_LLM_KEY", "AWS_SECRET_ACCESS_KEY", "SOMETHING_ELSE"):
         monkeypatch.setenv(name, "sesame")
-    executor = RayActors(WorkerConfig("python:looking:Looking"), "local", 2)
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    executor = RayActors(WorkerConfig("python:looking:Looking"), address, 2 if where == "local" else 1)
     assert perform(SHORT, executor) == (Ending(len(SHORT), 0), expected)
-    assert "sesame" not in (tmp_path / "seen").read_text()
+    seen = (tmp_path / "seen").read_text()
+    assert "ASSAY_CACHE" in seen and "sesame" not in seen
     assert os.environ["ASSAY_LLM_KEY"] == "sesame"
-
-
-def test_oracle_acts_on_a_cluster_as_it_does_locally(perform, cluster, tmp_path: Path):
-    plan, oracle = [EpisodeSpec("libero_goal/7", 0)], WorkerConfig("oracle")
-    _, on_cluster = perform(plan, RayActors(oracle, cluster.address))
-    (tmp_path / "run.assay").unlink()
-    _, locally = perform(plan, LocalProcesses(oracle, 1))
-    assert on_cluster == locally and [fact[0] for fact in locally.values()] == ["success"]
 
 
 @pytest.fixture
@@ -201,18 +197,6 @@ def test_run_survives_the_killing_of_an_actor(disturbed, cluster, expected: Fact
         os.kill(process, signal.SIGKILL)
 
     assert disturbed(executor, cluster.head_node.node_id, kill) == (Ending(len(SHORT), 0), expected)
-
-
-def test_actors_of_a_cluster_get_no_keys_from_the_drivers_environment(
-    perform, cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    (tmp_path / "looking.py").write_text(LOOKING)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("ASSAY_LLM_KEY", "sesame")
-    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
-    perform(SHORT[:1], RayActors(WorkerConfig("python:looking:Looking"), cluster.address, 1))
-    seen = (tmp_path / "seen").read_text()
-    assert "ASSAY_CACHE" in seen and "sesame" not in seen
 
 
 def test_stopped_run_is_resumed(perform, cluster, expected: Facts):

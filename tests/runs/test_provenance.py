@@ -12,14 +12,16 @@ import pytest
 
 from assay.episodes import Episode, EpisodeSpec, Outcome, no_trajectory
 from assay.errors import RunError
-from assay.runs.provenance import check_same_run, commit_of, describe, provenance
+from assay.runs.options import RunOptions
+from assay.runs.plan import RunPlan
+from assay.runs.provenance import check_same_run, commit_of, describe
 from assay.runs.store import Store
 from assay.support.plugins import load_plugins
 
 
 @pytest.fixture(scope="module")
 def here() -> dict[str, Any]:
-    return provenance("libero", "oracle", "primitives")
+    return RunPlan.make("libero", RunOptions()).recorded_as("oracle", Path("a.assay")).provenance
 
 
 def test_run_resumed_on_another_host_records_it_once(here: dict[str, Any], tmp_path: Path):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay import api
+import assay as api
 from assay.errors import RunError
 from assay.runs.shards import merge
 from assay.runs.store import Store

@@ -16,7 +16,6 @@ from assay.sim.packs.libero import LiberoPack
 from assay.sim.packs.pack import AssetPack
 from assay.tasks import Arena
 
-ALL = tasks.all_ids()
 REFERENCES = [
     *(f"libero_10_0{i}" for i in range(5)),
     "libero_goal_00",
@@ -50,30 +49,14 @@ def joints(model: mujoco.MjModel) -> list[tuple[str, int]]:
     return [(model.joint(i).name, int(model.jnt_type[i])) for i in range(model.njnt)]
 
 
-@pytest.fixture(scope="module")
-def skeletons(libero: LiberoPack, primitives: AssetPack) -> dict[str, tuple[mujoco.MjModel, ...]]:
-    """Each task without its looks, on LIBERO's assets and on primitives."""
-    return {
-        each: tuple(physics(compose(tasks.load(each).scene, pack)) for pack in (libero, primitives))
-        for each in ALL
-    }
-
-
-@pytest.mark.parametrize("task_id", ALL)
-def test_every_task_has_the_joints_of_libero_in_their_order(
-    task_id: str, skeletons: dict[str, tuple[mujoco.MjModel, ...]]
+@pytest.mark.parametrize("task_id", tasks.all_ids())
+def test_every_task_has_the_joints_regions_and_cameras_of_libero(
+    task_id: str, libero: LiberoPack, primitives: AssetPack
 ):
-    theirs, ours = skeletons[task_id]
+    scene = tasks.load(task_id).scene
+    theirs, ours = (physics(compose(scene, pack)) for pack in (libero, primitives))
     assert joints(ours) == joints(theirs)
     assert (ours.nq, ours.nv, ours.nu) == (theirs.nq, theirs.nv, theirs.nu)
-
-
-@pytest.mark.parametrize("task_id", ALL)
-def test_every_task_has_the_regions_and_cameras_of_libero(
-    task_id: str, skeletons: dict[str, tuple[mujoco.MjModel, ...]]
-):
-    theirs, ours = skeletons[task_id]
-    scene = tasks.load(task_id).scene
     for region in scene.regions:
         # libero_goal has regions of a bowl drainer that is not there.
         if region.target in {scene.arena.workspace, *(entity.name for entity in scene.entities)}:

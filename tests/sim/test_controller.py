@@ -95,7 +95,7 @@ def test_torques_are_those_of_the_textbook(pack: str, request: pytest.FixtureReq
         here, turned = data.site_xpos[site].copy(), data.site_xmat[site].reshape(3, 3).copy()
         move = np.random.default_rng(100 + seed).uniform(-0.4, 0.4, 7)
         controller = Controller(model, data, HOME)
-        controller.reset()
+        controller.hold()
         controller.aim(move)
         controller.command(0.0)
         goal = Rotation.from_rotvec(move[3:6] * 0.5).as_matrix() @ turned
@@ -106,18 +106,6 @@ def test_torques_are_those_of_the_textbook(pack: str, request: pytest.FixtureReq
     assert free > 100  # most torques are within their limits, or this would show nothing
 
 
-def test_torques_stop_at_the_actuators_limits(compiled: Compiled):
-    model = compiled(TASK).model
-    data = posed(model, 0)
-    data.qvel[:7] = (8, -8, 8, -8, 8, -8, 8)
-    mujoco.mj_forward(model, data)
-    controller = Controller(model, data, HOME)
-    controller.reset()
-    controller.command(0.0)
-    assert (np.abs(data.ctrl[:7]) <= (80, 80, 80, 80, 80, 12, 12)).all()
-    assert (np.abs(data.ctrl[:7]) == (80, 80, 80, 80, 80, 12, 12)).sum() >= 3
-
-
 def test_a_new_goal_of_position_leaves_the_goal_of_orientation(compiled: Compiled):
     model = compiled(TASK).model
     data = posed(model, 3)
@@ -126,7 +114,7 @@ def test_a_new_goal_of_position_leaves_the_goal_of_orientation(compiled: Compile
     site = model.site("gripper0_grip_site").id
     start = data.site_xmat[site].reshape(3, 3).copy()
     controller = Controller(model, data, HOME)
-    controller.reset()
+    controller.hold()
     data.qpos[6] += 0.1  # the hand is turned away from its goal
     mujoco.mj_forward(model, data)
     controller.update()
@@ -161,19 +149,6 @@ def test_zero_actions_hold_the_end_effector_still(world: Simulation):
     assert np.linalg.norm(later - position) < 1e-3
     assert np.degrees(Rotation.from_matrix(turned @ rotation.T).magnitude()) < 0.2
     assert np.abs(world.data.qvel[:7]).max() < 5e-3
-
-
-@pytest.mark.parametrize("axis", [0, 1, 2])
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_translation_goes_along_the_worlds_axes(world: Simulation, axis: int, sign: float):
-    start = hand(world)[0]
-    move = np.zeros(7)
-    move[axis] = 0.3 * sign
-    for _ in range(12):
-        world.step(move)
-    way = hand(world)[0] - start
-    assert way[axis] * sign > 0.02
-    assert np.abs(np.delete(way, axis)).max() < 0.2 * abs(way[axis])
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
@@ -225,8 +200,8 @@ def test_actions_beyond_one_count_as_one(axis: int, world: Simulation):
         move = np.zeros(7)
         move[axis] = -size
         world.step(move)
-        results.append(world.state())
-    assert results[0] == results[1] == results[2]
+        results.append(world.state().flat())
+    assert np.ptp(results, axis=0).max() == 0
 
 
 def test_a_model_whose_arm_does_not_come_first_is_refused():

@@ -24,9 +24,9 @@ def test_no_pixel_changes(
     simulation.reset(simulation.sample(0))
     seen = simulation.step(np.array([1, -1, -1, 1, 0, 1, 1.0]))
     left_out = {
-        camera: simulation.renderer._culling.unseen(
-            simulation.data, simulation.model.camera(camera).id, 1.0
-        ).sum()
+        camera: Culling(simulation.model)
+        .unseen(simulation.data, simulation.model.camera(camera).id, 1.0)
+        .sum()
         for camera in CAMERAS
     }
     assert min(left_out.values()) > 10

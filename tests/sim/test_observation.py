@@ -35,14 +35,6 @@ def test_an_observation_keeps_what_it_saw(world: Simulation):
     assert all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
 
 
-def test_the_end_effector_is_seen_where_it_is(world: Simulation):
-    seen = world.reset(world.sample(0))
-    site = world.compiled.model.site("gripper0_grip_site").id
-    hand = world.compiled.model.body("robot0_right_hand").id
-    assert np.array_equal(seen.eef_position, world.data.site_xpos[site])
-    assert np.array_equal(seen.eef_quaternion, world.data.xquat[hand])
-
-
 def test_poses_are_those_of_the_images_and_joints_those_of_a_substep_later(world: Simulation):
     # As in LIBERO, whose sensors read positions that are integrated and poses that are not computed anew yet.
     world.reset(world.sample(0))

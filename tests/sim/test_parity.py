@@ -132,29 +132,22 @@ def test_a_sound_installation_differs_in_nothing(equal: Parity):
     assert equal.details == () and equal.sound
 
 
-def test_a_changed_action_is_found_where_it_is(tampered: Parity):
-    moves = tampered.trajectories
+def test_every_change_is_found_and_named(tampered: Parity, equal: Parity, records: dict[str, dict[str, Any]]):
+    moves, images = tampered.trajectories, tampered.images
     assert not tampered.sound
     assert moves["max_qpos_error"] > 1e-6
     assert (moves[WITHIN], moves[WITHIN_EARLY]) == (0.0, 1.0)
-    assert any("traj.npz" in line and "qpos error" in line for line in tampered.details)
-
-
-def test_a_flipped_truth_is_found_and_named(tampered: Parity, records: dict[str, dict[str, Any]]):
     assert tampered.predicates["disagreements"] == 1
-    words = str(records["predicates"]["atoms"][3]).split()
-    assert any("differs in 1 states" in line and words[1] in line for line in tampered.details)
-
-
-def test_a_brightened_image_is_found(tampered: Parity, equal: Parity):
-    # One of two pictures is brighter by 6.
-    assert tampered.images["mean_abs_diff"] == pytest.approx(equal.images["mean_abs_diff"] + 3, abs=0.7)
-    assert tampered.images["max_abs_diff"] >= 6
-
-
-def test_a_heavier_object_is_found_and_its_fields_named(tampered: Parity):
+    assert images["mean_abs_diff"] == pytest.approx(equal.images["mean_abs_diff"] + 3, abs=0.7)
+    assert images["max_abs_diff"] >= 6, "one of two images is brighter by 6"
     assert (tampered.models["count"], tampered.models["mismatches"]) == (1, 1)
-    assert any("body_mass" in line and f"{TASK}.xml.gz" in line for line in tampered.details)
+    atom = str(records["predicates"]["atoms"][3]).split()
+    for words in (
+        ("traj.npz", "qpos error"),
+        ("differs in 1 of 20 states", atom[1]),
+        ("body_mass", f"{TASK}.xml.gz"),
+    ):
+        assert any(all(word in line for word in words) for line in tampered.details)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from assay.sim.layout import LAYOUTS
 from assay.sim.packs.pack import AssetPack
 from assay.sim.placement import central_fixtures, sample
 from assay.sim.simulation import Simulation
-from assay.sim.states import stored_states
 from assay.tasks import Arena, Atom, Entity, Predicate, Rectangle, Region, Scene, bddl
+from assay.tasks.formats.init_files import read_states
 
 Compiled = Callable[[str], CompiledScene]
 SimulationOf = Callable[[CompiledScene], Simulation]
@@ -95,8 +95,8 @@ def test_sampled_places_spread_as_the_stored_ones_do(task_id: str, shared: Path,
     scene, task = compiled(task_id), tasks.load(task_id)
     folder = shared / "libero/bddl" / task_id.split("/")[0]
     file = next(each for each in folder.glob("*.bddl") if bddl.read(each).goal == task.goal)
-    stored = stored_states(scene, shared / "libero/init" / folder.name / f"{file.stem}.pruned_init")
-    theirs = [places(scene, state.vector) for state in stored]
+    stored = read_states(shared / "libero/init" / folder.name / f"{file.stem}.pruned_init")
+    theirs = [places(scene, vector) for vector in stored]
     ours = [places(scene, sample(scene, seed)[0]) for seed in range(40)]
     for entity in task.scene.objects:
         for axis in (0, 1):
@@ -140,14 +140,17 @@ def test_fixtures_stay_in_their_regions_and_within_their_yaw(task_id: str, compi
         for atom in scene.scene.initial
         if atom.predicate is Predicate.ON
     }
+    central = central_fixtures(scene)
     spread = []
     for seed in range(8):
         _, fixtures = sample(scene, seed)
         spread.append(fixtures)
-        for fixture, pose in zip(scene.scene.fixtures, fixtures, strict=True):
+        for fixture, pose, middle in zip(scene.scene.fixtures, fixtures, central, strict=True):
             region = regions[fixture.name]
             assert region is not None
             box = region.rectangles[0]
+            centre = (box.x_min + box.x_max) / 2, (box.y_min + box.y_max) / 2, pose[2] - offset[2]
+            assert middle[:3] - offset == pytest.approx(centre)
             assert box.x_min - 1e-9 <= pose[0] - offset[0] <= box.x_max + 1e-9
             assert box.y_min - 1e-9 <= pose[1] - offset[1] <= box.y_max + 1e-9
             low, high = region.yaw or (0.0, 0.0)
@@ -155,25 +158,6 @@ def test_fixtures_stay_in_their_regions_and_within_their_yaw(task_id: str, compi
             assert np.isclose(np.cos(yaw), np.cos(np.clip(yaw, low, high)), atol=1e-6)
             assert pose[4:6] == pytest.approx((0, 0)) and np.linalg.norm(pose[3:]) == pytest.approx(1)
     assert np.ptp(spread, axis=0)[:, :2].min() > 1e-3  # every fixture moves
-
-
-def test_central_fixtures_are_in_the_middle(compiled: Compiled):
-    scene = compiled("libero_goal/0")
-    poses = central_fixtures(scene)
-    regions = {
-        atom.arguments[0]: scene.scene.region(atom.arguments[1])
-        for atom in scene.scene.initial
-        if atom.predicate is Predicate.ON
-    }
-    offset = LAYOUTS[scene.scene.arena].offset
-    for fixture, pose in zip(scene.scene.fixtures, poses, strict=True):
-        region = regions[fixture.name]
-        assert region is not None
-        box = region.rectangles[0]
-        assert pose[0] == pytest.approx((box.x_min + box.x_max) / 2 + offset[0])
-        assert pose[1] == pytest.approx((box.y_min + box.y_max) / 2 + offset[1])
-        # Its height is that of any sampled one.
-        assert pose[2] == pytest.approx(sample(scene, 0)[1][scene.scene.fixtures.index(fixture), 2])
 
 
 @pytest.mark.parametrize(

@@ -131,13 +131,8 @@ def test_on_a_region_of_the_table_means_over_its_rectangle_and_not_too_high(tabl
     text = "On plate_1 main_table_stove_front_region"
     above = np.array([0, 0, z + 0.001])
     for offset, inside in (
-        ((0, 0, 0), True),
         ((x - 0.001, 0, 0), True),
         ((x + 0.001, 0, 0), False),
-        ((-x + 0.001, 0, 0), True),
-        ((-x - 0.001, 0, 0), False),
-        ((0, y - 0.001, 0), True),
-        ((0, y + 0.001, 0), False),
         ((0, -y + 0.001, 0), True),
         ((0, -y - 0.001, 0), False),
         ((0, 0, 0.098), True),
@@ -299,16 +294,8 @@ def test_exactly_in_means_resting_at_the_bottom(start: Callable[[str], Simulatio
     world = start("libero_10/5")
     region = "desk_caddy_1_back_contain_region"
     floor = where(world, region)[2] - world.compiled.regions[region].half[2]
-    book = world.compiled.entities["black_book_1"]
-    geom = world.model.geom(next(iter(book.geoms)))
-    upright = where(world, "black_book_1")
-    lowest = min(
-        corner[2]
-        for corner in world.data.geom_xpos[geom.id]
-        + (np.array(np.meshgrid(*([-1, 1],) * 3)).reshape(3, -1).T * geom.size)
-        @ world.data.geom_xmat[geom.id].reshape(3, 3).T
-    )
-    below_origin = upright[2] - lowest
+    low, _ = bounding_box(world.model, world.data, world.compiled.entities["black_book_1"].geoms)
+    below_origin = where(world, "black_book_1")[2] - low[2]
     centre = where(world, region)
     for gap, exactly in ((0.0, True), (0.039, True), (0.041, False), (0.09, False)):
         put(world, "black_book_1", np.array([centre[0], centre[1], floor + below_origin + gap]))
@@ -318,17 +305,22 @@ def test_exactly_in_means_resting_at_the_bottom(start: Callable[[str], Simulatio
     assert not holds(world, f"ExactIn black_book_1 {region}"), "it is at the bottom, but beside"
 
 
-@pytest.mark.parametrize("movable", [False, True])
-def test_a_book_on_the_floor_of_the_back_compartment_is_there_for_libero_x_and_too_deep_for_libero(
-    movable: bool, world_of: SimulationOf
-):
-    """The region begins 1.1 cm above that floor: LIBERO allows for a centimetre, LIBERO-X for two."""
+@pytest.fixture(params=[False, True], ids=["fixed caddy", "movable caddy"])
+def study(request: pytest.FixtureRequest, world_of: SimulationOf) -> Simulation:
+    """A book and a caddy."""
     scene = tasks.load("libero_10/5").scene
-    if movable:
-        caddy = Entity("desk_caddy_1", "desk_caddy")
-        scene = replace(scene, fixtures=(), objects=(*scene.objects, caddy))
+    if request.param:
+        scene = replace(scene, fixtures=(), objects=(*scene.objects, Entity("desk_caddy_1", "desk_caddy")))
     world = world_of(compile_scene(scene, load_pack("primitives")))
     world.reset(world.sample(0))
+    return world
+
+
+def test_a_book_on_the_floor_of_the_back_compartment_is_there_for_libero_x_and_too_deep_for_libero(
+    study: Simulation,
+):
+    """The region begins 1.1 cm above that floor: LIBERO allows for a centimetre, LIBERO-X for two."""
+    world, movable = study, study.compiled.entities["desk_caddy_1"].movable
     region = "desk_caddy_1_back_contain_region"
     book = world.compiled.entities["black_book_1"]
     low, _ = bounding_box(world.model, world.data, book.geoms)
@@ -339,16 +331,8 @@ def test_a_book_on_the_floor_of_the_back_compartment_is_there_for_libero_x_and_t
     assert holds(world, f"ExactIn black_book_1 {region}")
 
 
-@pytest.mark.parametrize("movable", [False, True])
-def test_a_compartment_holds_what_is_in_its_middle_however_a_movable_caddy_is_turned(
-    movable: bool, world_of: SimulationOf
-):
-    scene = tasks.load("libero_10/5").scene
-    caddy = Entity("desk_caddy_1", "desk_caddy")
-    if movable:
-        scene = replace(scene, fixtures=(), objects=(*scene.objects, caddy))
-    world = world_of(compile_scene(scene, load_pack("primitives")))
-    world.reset(world.sample(0))
+def test_a_compartment_holds_what_is_in_its_middle_however_a_movable_caddy_is_turned(study: Simulation):
+    world, movable = study, study.compiled.entities["desk_caddy_1"].movable
     name, region = "desk_caddy_1", "desk_caddy_1_left_contain_region"
     seen = []
     for degrees in (0, 45, 90) if movable else (0,):
@@ -365,17 +349,12 @@ def test_a_compartment_holds_what_is_in_its_middle_however_a_movable_caddy_is_tu
 @pytest.mark.parametrize(
     ("angle", "upright", "on_its_side"),
     [
-        (0, True, False),
         (36, True, False),
-        (-36, True, False),
-        (38, False, False),
+        (-38, False, False),
         (72, False, False),
-        (73, False, True),
-        (90, False, True),
-        (-90, False, True),
+        (-73, False, True),
         (107, False, True),
         (108, False, False),
-        (180, False, False),
     ],
 )
 def test_posture_depends_on_the_angle_to_the_surface(

@@ -10,13 +10,12 @@ import pytest
 
 from assay import tasks
 from assay.perturb.world.ground import Spot, add_entity
-from assay.sim.compile import CompiledScene
+from assay.sim.compile import Boxes, CompiledScene
 from assay.sim.packs.registry import planning_pack
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
 from assay.sim.visibility import (
     IMAGE_PIXELS,
-    Boxes,
     Viewpoint,
     Visibility,
     measure_visibility,

@@ -11,33 +11,3 @@ recorded    recorded runs: load_run, compare, Run
 stepping    single tasks: load_task, make_env
 tracking    experiment trackers
 """
-
-from __future__ import annotations
-
-from assay.api.recorded import Episodes, RecordedEpisode, Run, compare, load_run
-from assay.api.running import Audit, Evaluated, SearchResult, audit, evaluate, gate, run, search
-from assay.api.stepping import TaskEnv, load_task, make_env
-from assay.runs.options import RunOptions, Seeds
-from assay.runs.schedulers.duel import duel
-
-__all__ = [
-    "Audit",
-    "Episodes",
-    "Evaluated",
-    "RecordedEpisode",
-    "Run",
-    "RunOptions",
-    "SearchResult",
-    "Seeds",
-    "TaskEnv",
-    "audit",
-    "compare",
-    "duel",
-    "evaluate",
-    "gate",
-    "load_run",
-    "load_task",
-    "make_env",
-    "run",
-    "search",
-]

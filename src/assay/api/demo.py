@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.api import run
+from assay.api.running import run
 from assay.episodes import CONTROL, LIBERO, WORLDS, EpisodeSpec
 from assay.errors import RunError
 from assay.experiments import Experiment, load_experiment
@@ -24,7 +24,7 @@ from assay.measures.views.wording import between
 from assay.report.page import PAGE, build
 from assay.report.rendering import render
 from assay.report.run_report import RunReport
-from assay.runs.certificates import CertificateCache, cache_file
+from assay.runs.certificates import CertificateCache
 from assay.runs.execute import Observer, make_certificates
 from assay.runs.options import RunOptions
 from assay.runs.worker import WorkerConfig
@@ -39,7 +39,7 @@ PLANTED = {
     "blind": "ignores the instruction",
     "colour": "takes the object that has the target's usual colour",
 }
-"""Policy -> its planted flaw. Slow policies come first, so that all workers finish at about the same time."""
+"""Planted flaw of each policy. Slow policies come first, so that all workers finish at about the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class DemoExperiment:
     tasks: str
     seeds: tuple[int, ...] = (0,)
     conditions: tuple[str, ...] = ()
-    """Conditions to run; all if empty."""
+    """Names of the conditions to run; all conditions if empty."""
     in_turn: bool = False
     """Whether each perturbed condition is run with only one of the seeds, chosen in turn."""
     steps: int | None = 140
@@ -87,7 +87,7 @@ Their initial states differ little, so few trajectories suffice. In other tasks,
 moved objects.
 """
 SEEDS = (0, 1, 2, 3, 4)
-"""Seeds, giving ten starts: an exact test can reach p = 2 ** -10, and about fifteen hypotheses are tested together."""
+"""Seeds that give ten starts with two tasks: an exact test can reach p = 2 ** -10, enough for about 15 hypotheses."""
 PARTS = (
     DemoExperiment("libero", BOTH, tuple(range(12)), steps=130),
     DemoExperiment("para?per_cell=1", "libero_goal/6", SEEDS, in_turn=True, steps=115),
@@ -117,10 +117,10 @@ class ExaminedPolicy:
     policy: str
     planted: str
     rates: Mapping[str, Rate | None]
-    """Experiment -> success rate on perturbed episodes, or on all episodes if none is perturbed."""
+    """Success rate by experiment: on the perturbed episodes, or on all episodes if none is perturbed."""
     findings: tuple[Finding, ...]
     refused: Mapping[str, Mapping[str, int]]
-    """Experiment -> number of refused episodes by reason."""
+    """Number of refused episodes by experiment and reason."""
 
     @property
     def diagnosis(self) -> Diagnosis:
@@ -146,7 +146,7 @@ def run_demo(
     demonstrator = WORLDS[LIBERO].traits.demonstrator
     assert demonstrator is not None
     config, options = WorkerConfig(demonstrator), RunOptions(workers=workers)
-    with CertificateCache(cache_file()) as cache:  # in advance, so that no policy waits for certificates
+    with CertificateCache() as cache:  # in advance, so that no policy waits for certificates
         for part in parts:
             if part.design().certified:
                 make_certificates(part.plan(pack), cache, config, options, Observer())

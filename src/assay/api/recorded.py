@@ -35,7 +35,7 @@ def load_run(path: str | Path) -> Run:
 def compare(*runs: Run | str | Path, margin: float = 0.05) -> Comparison:
     """Compare runs pairwise on the episodes that all of them share.
 
-    ``margin`` is the smallest relevant difference. Raises MeasureError if the runs share no episode.
+    ``margin`` is the smallest relevant difference in success rate. Raises MeasureError if the runs share no episode.
     """
     from assay.report.comparison import compare_runs
     from assay.report.run_report import name_runs
@@ -80,7 +80,7 @@ class Run:
         return diagnose(self.profile())
 
     def summary(self) -> str:
-        """Return the first sentences of the report, one per line: findings (or why none exist) and key numbers."""
+        """Return the first sentences of the report, one per line: findings (or why there are none) and key numbers."""
         from assay.report.run_report import RunReport
         from assay.report.summary import describe_results
 
@@ -110,7 +110,7 @@ class Run:
             print_refused(count_reasons(refused))
             waiting = len(store.todo(retry="nothing"))
         if meta.get("settings", {}).get("certificates", "") is None:
-            say("uncertified: the oracle has not solved these scenes, so no time limit is derived from it")
+            say("uncertified: the oracle has not solved these scenes, so some of them may be unsolvable")
         if latency := meta.get("latency"):
             say(
                 f"latency: {number_of(latency['steps'], 'control step')}, from a median of "

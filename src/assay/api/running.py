@@ -111,16 +111,16 @@ class Evaluated(FittedRun):
 
     @property
     def rates(self) -> Mapping[str, ConditionRate]:
-        """Condition -> success rate with its interval; ``control`` is unperturbed."""
+        """Success rate by condition, with its interval; ``control`` is the unperturbed condition."""
         return self.summary.rates
 
     @property
     def drop(self) -> Drop | None:
-        """Loss of success over all changes, relative to the paired controls; None if nothing was changed."""
+        """Loss of success over all perturbations, relative to the paired controls; None if no episode is perturbed."""
         return self.summary.drop
 
     def metrics(self, prefix: str = "assay/") -> dict[str, float]:
-        """Return flat numbers for a logger: ``assay/rate/control``, ``assay/low/control``, ``assay/drop``, ..."""
+        """Return numbers by name for a logger: ``assay/rate/control``, ``assay/low/control``, ``assay/drop``, ..."""
         return self.summary.metrics(prefix)
 
     def __str__(self) -> str:
@@ -159,7 +159,7 @@ def search(
     options: RunOptions | None = None,
     **overrides: Unpack[RunOptionsDict],
 ) -> SearchResult:
-    """Find the smallest change along each axis at which a policy loses success on each task, with an interval.
+    """Find the smallest change along each axis that makes a policy fail on each task, with an interval.
 
     ``budget``: maximum number of episodes, including controls; by default 30 per task and axis. ``level``: fraction of
     the starts solved without a change that must still be solved. ``confidence``: confidence level of each interval. The

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import sys
 import traceback
 import warnings
 from collections.abc import Mapping
 from functools import cache
-from types import MappingProxyType
 from typing import Any, NoReturn
 
 import typer
@@ -19,49 +17,59 @@ from typer.core import TyperArgument, TyperOption
 from typer.main import get_command
 
 from assay import __version__
-from assay.errors import AssayError, DeclinedError, traceback_of
+from assay.errors import AssayError, DeclinedError, plain_reason, traceback_of
 from assay.support.console import errors, say
 from assay.support.plugins import import_object, registered_addresses
 
-COMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        "Evaluate a policy": {
-            "try": "assay.cli.policies:try_policy",
-            "run": "assay.cli.run:run",
-            "report": "assay.cli.runs:report",
-            "compare": "assay.cli.runs:compare",
-            "ui": "assay.cli.machine:ui",
-        },
-        "Plan and decide": {
-            "plan": "assay.cli.run:plan",
-            "duel": "assay.cli.duel:duel",
-            "gate": "assay.cli.duel:gate",
-            "search": "assay.cli.duel:search",
-        },
-        "Lists": {
-            "policies": "assay.cli.policies:app",
-            "experiments": "assay.cli.experiments:app",
-            "tasks": "assay.cli.tasks:app",
-            "runs": "assay.cli.runs:app",
-        },
-        "This machine": {
-            "doctor": "assay.cli.machine:doctor",
-            "assets": "assay.cli.machine:assets_app",
-            "demo": "assay.cli.machine:demo",
-        },
-        "Rarely used": {
-            "serve": "assay.cli.policies:serve",
-            "certify": "assay.cli.experiments:certify",
-            "audit": "assay.cli.experiments:audit",
-            "parity": "assay.cli.machine:parity",
-            "check": "assay.cli.machine:check",
-        },
-    }
-)
+COMMANDS: Mapping[str, Mapping[str, str]] = {
+    "Evaluate a policy": {
+        "try": "assay.cli.policies:try_policy",
+        "run": "assay.cli.run:run",
+        "report": "assay.cli.runs:report",
+        "compare": "assay.cli.runs:compare",
+        "ui": "assay.cli.machine:ui",
+    },
+    "Plan and decide": {
+        "plan": "assay.cli.run:plan",
+        "duel": "assay.cli.duel:duel",
+        "gate": "assay.cli.duel:gate",
+        "search": "assay.cli.duel:search",
+    },
+    "Lists": {
+        "policies": "assay.cli.policies:app",
+        "experiments": "assay.cli.experiments:app",
+        "tasks": "assay.cli.tasks:app",
+        "runs": "assay.cli.runs:app",
+    },
+    "This machine": {
+        "doctor": "assay.cli.machine:doctor",
+        "assets": "assay.cli.machine:assets_app",
+        "demo": "assay.cli.machine:demo",
+    },
+    "Rarely used": {
+        "serve": "assay.cli.policies:serve",
+        "certify": "assay.cli.experiments:certify",
+        "audit": "assay.cli.experiments:audit",
+        "parity": "assay.cli.machine:parity",
+        "check": "assay.cli.machine:check",
+    },
+}
 """Addresses of the commands by heading and name, in order of use; extensions and plugins append theirs."""
 _PLACEHOLDERS = {"bool": "", "path": "PATH", "str": "TEXT", "int": "N", "float": "NUMBER"}
 """Names of values in help texts, by type; a flag has no value."""
+_display_type: Any = getattr(TyperOption, "display_type", None)
 
+
+def _placeholder(parameter: TyperArgument | TyperOption, ctx: Any) -> str:
+    """Return the name of a value in a help text: newer versions of typer print ``<list[Path]>`` and ``<bool>``."""
+    if isinstance(parameter, TyperArgument):  # its name is printed next to it
+        return ""
+    name = str(_display_type(parameter, ctx)).strip("<>").removeprefix("list[").removesuffix("]")
+    return _PLACEHOLDERS.get(name.lower().removesuffix(" range"), name)
+
+
+for _kind in (TyperArgument, TyperOption) if _display_type is not None else ():
+    setattr(_kind, "display_type", _placeholder)  # noqa: B010 - unknown to older versions of typer
 
 _debugging: list[bool] = []
 """Non-empty if full tracebacks were requested."""
@@ -79,7 +87,7 @@ def root(
     ),
     debug: bool = typer.Option(False, "--debug", help="Print the full traceback of an error."),
 ) -> None:
-    """How much of a robot policy's success is understanding, and how much is memory?"""
+    """Evaluate robot policies: how much of their success is understanding, and how much is memorisation?"""
     if debug:
         _debugging.append(True)
 
@@ -113,7 +121,6 @@ def main() -> None:
     """
     warnings.showwarning = _warn
     _debugging.clear()
-    _use_plain_placeholders()
     first = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     try:
         status = command_line(first)(standalone_mode=False)
@@ -134,6 +141,8 @@ def main() -> None:
         _refuse(f"the run file cannot be used: {error}")
     except (FileExistsError, NotADirectoryError) as error:
         _refuse(f"{error.filename}: expected a folder, but this path, or part of it, is a file")
+    except IsADirectoryError as error:
+        _refuse(f"{error.filename}: expected a file, but this path is a folder")
     except OSError as error:
         _refuse(f"{error.filename or 'a file'}: {error.strerror or error}")
     except Exception as error:
@@ -148,28 +157,9 @@ def main() -> None:
             error.show()  # type: ignore[attr-defined]
             sys.exit(error.exit_code)  # type: ignore[attr-defined]
         message, context = error.format_message().rstrip("."), getattr(error, "ctx", None)
-        # Newer versions of typer quote pydantic: "Input should be greater than or equal to 0".
-        message = re.sub("Input should be a valid .*, unable to parse string as", "expected", message)
-        message = re.sub("Input should be (?=greater|less)", "expected a number ", message)
-        message = message.replace("Input should be", "expected").replace("Value error, ", "")
+        message = plain_reason(message)  # newer versions of typer quote pydantic
         _refuse(message if context is None else f"{message}; see '{context.command_path} --help'")
     sys.exit(status if isinstance(status, int) else 0)
-
-
-@cache
-def _use_plain_placeholders() -> None:
-    """Name values in help texts ``PATH`` and ``N``; newer versions of typer print ``<list[Path]>`` and ``<bool>``."""
-
-    def placeholder(parameter: TyperArgument | TyperOption, ctx: Any) -> str:
-        if isinstance(parameter, TyperArgument):  # its name is printed next to it
-            return ""
-        name = str(original(parameter, ctx)).strip("<>").removeprefix("list[").removesuffix("]")
-        return _PLACEHOLDERS.get(name.lower().removesuffix(" range"), name)
-
-    original: Any = getattr(TyperOption, "display_type", None)
-    kinds: Any = (TyperArgument, TyperOption)
-    for kind in kinds if original is not None else ():
-        kind.display_type = placeholder
 
 
 def _warn(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:

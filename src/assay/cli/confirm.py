@@ -31,11 +31,11 @@ class ConfirmingDisplay(RunDisplay):
         self._yes = yes
 
     def approve(self, plan: RunPlan) -> bool:
-        """Return whether to start the run, whose duration is estimated from the policy's earlier episodes, if any."""
+        """Return whether to start the run; its duration is estimated from earlier episodes of the policy, if any."""
         options = plan.options
         workers = options.worker_count
         if plan.policy.startswith(PYTHON) and workers > 1 and options.ray is None:
-            note = f"note: {workers} workers, each with a copy of the policy; --workers 1 loads only one"
+            note = f"note: {workers} workers load {workers} copies of the policy; --workers 1 loads only one"
             say(note, aside=True)
         if self._yes or options.ray is not None:
             return True
@@ -55,12 +55,12 @@ class ConfirmingDisplay(RunDisplay):
 
 
 class CountingDisplay(ConfirmingDisplay):
-    """Display with one progress bar for a number of episodes that is only an upper bound."""
+    """Display with one progress bar, for runs that may end before all planned episodes are executed."""
 
     def began(self, store: Store, waiting: int) -> None:
         """Start the progress bar."""
         CertifyingDisplay.began(self, store, waiting)
-        self._start_bar("episodes, at most", waiting)
+        self._start_bar("episodes (at most)", waiting)
 
     def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
         """Advance the progress bar."""

@@ -9,6 +9,7 @@ import typer
 from rich.table import Column
 
 from assay.cli.options import (
+    STOPPED,
     JsonFile,
     Markdown,
     PolicyAddress,
@@ -17,7 +18,6 @@ from assay.cli.options import (
     Yes,
     note_primitives,
     print_table,
-    raise_if_stopped,
     run_options,
     write_json,
 )
@@ -26,17 +26,21 @@ from assay.runs.options import RunOptions
 from assay.support.console import number_of, print_rows, say
 
 if TYPE_CHECKING:
-    from assay.api import SearchResult
+    from assay.api.running import SearchResult
     from assay.support.stats.judgement import Judgement
 
 
 Margin = Annotated[
     float, typer.Option(metavar="RATE", help="Smallest relevant difference; 0.05 is five percentage points.")
 ]
-Each = Annotated[bool, typer.Option("--each", help="Require a verdict on every condition.")]
+Each = Annotated[
+    bool, typer.Option("--each", help="Require a verdict on every condition, not only on all together.")
+]
 JUnit = Annotated[
     Path | None,
-    typer.Option("--junit", metavar="FILE", help="Write a JUnit XML file, in which `worse` is a failure."),
+    typer.Option(
+        "--junit", metavar="FILE", help="Write a JUnit XML file, in which the verdict `worse` is a failure."
+    ),
 ]
 
 
@@ -48,21 +52,30 @@ JUnit = Annotated[
 def duel(
     first: Annotated[str, typer.Argument(metavar="A", help="Address of the current (baseline) policy.")],
     second: Annotated[str, typer.Argument(metavar="B", help="Address of the candidate policy.")],
-    experiment: Annotated[str, typer.Option(help="Name or address; see `assay experiments list`.")],
+    experiment: Annotated[
+        str, typer.Option(help="Name or address of the experiment; see `assay experiments list`.")
+    ],
     options: RunOptions,
     margin: Margin = 0.05,
     each: Each = False,
     per_start: Annotated[
-        str, typer.Option(metavar="N|all", help="Number of episodes drawn at random per task and seed.")
+        str,
+        typer.Option(
+            metavar="N|all",
+            help="Number of episodes per task and seed, drawn at random, or `all`.",
+        ),
     ] = "1",
     measure: Annotated[
         str,
         typer.Option(
             metavar="success|progress",
-            help="Score to compare; progress may need fewer episodes than success.",
+            help="Score to compare; progress towards the goal may need fewer episodes than success.",
         ),
     ] = "success",
-    out: Annotated[Path | None, typer.Option(help="Folder for the run files A.assay and B.assay.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the run files A.assay and B.assay (default: a folder in runs)."),
+    ] = None,
     label_a: Annotated[str | None, typer.Option(help="Name of A in reports.")] = None,
     label_b: Annotated[str | None, typer.Option(help="Name of B in reports.")] = None,
     target: JsonFile = None,
@@ -72,14 +85,14 @@ def duel(
 ) -> None:
     """Run two policies on the same episodes, and stop as soon as it is clear which one is better.
 
-    The verdict says whether B is better than A, equivalent within the margin, or worse. It is re-evaluated after every
-    start, and is wrong with a probability of at most 5 %. Exit status: 0 if B is better, equivalent or not worse by
-    more than the margin; 1 if it is worse; 3 if undecided. The same command resumes an interrupted duel; more --seeds
-    continue an undecided one.
+    The verdict says whether B is better than A, equivalent within the margin, or worse. It is updated after every task
+    and seed, and is wrong with a probability of at most 5 %. Exit status: 0 if B is better, equivalent or not worse by
+    more than the margin; 1 if it is worse; 3 if undecided. The same command resumes an interrupted duel; with more
+    --seeds, it continues an undecided duel.
     """
-    from assay import api
     from assay.cli.confirm import CountingDisplay
     from assay.runs.display import print_errors
+    from assay.runs.schedulers.duel import duel as run_duel
     from assay.runs.store import Store
 
     if per_start != "all" and (not per_start.isdecimal() or int(per_start) < 1):
@@ -89,7 +102,7 @@ def duel(
     if first == second:
         say(f"note: A and B are the same policy, {first}", aside=True)
     with CountingDisplay(yes=yes) as display:
-        result = api.duel(
+        result = run_duel(
             first,
             second,
             experiment,
@@ -103,7 +116,7 @@ def duel(
             options=options,
         )
     _print_judgement(result.judgement, "assay duel", target, junit, markdown)
-    say(f"runs: {result.runs[0]} and {result.runs[1]}", aside=True)
+    say(f"recorded in {result.runs[0]} and {result.runs[1]}", aside=True)
     broken = []
     for path in result.runs:
         with Store.reading(path) as store:
@@ -114,12 +127,13 @@ def duel(
         raise RunError(
             f"every episode of {names} ended in an error: fix the cause, then resume with --retry-errors"
         )
-    raise_if_stopped(result.reason)
+    if result.reason:
+        raise RunError(STOPPED.format(result.reason))
     if result.left:
         say(f"at most {number_of(result.left, 'episode')} left: run the same command to resume", aside=True)
         raise typer.Exit(130)
     if not result.judgement.verdict.final:
-        say("all episodes have been run; pass more --seeds to continue the duel", aside=True)
+        say("undecided after all planned episodes: pass more --seeds to continue the duel", aside=True)
     raise typer.Exit(result.judgement.status)
 
 
@@ -132,14 +146,14 @@ def gate(
     junit: JUnit = None,
     markdown: Markdown = None,
 ) -> None:
-    """Judge a run as better than a baseline, equivalent, not worse, or worse, on the episodes that both contain.
+    """Judge whether a run is better than a baseline, equivalent, not worse or worse, on the episodes of both.
 
-    A is the baseline and B the run. Exit status: 0 if B is better, equivalent or not worse by more than the margin; 1
-    if it is worse; 3 if undecided. With --each, every condition must pass.
+    In the output, A is the baseline and B the run. Exit status: 0 if B is better, equivalent or not worse by more than
+    the margin; 1 if it is worse; 3 if undecided. With --each, every condition must pass.
     """
-    from assay import api
+    from assay.api import running
 
-    judgement = api.gate(run, baseline, margin=margin, each=each)
+    judgement = running.gate(run, baseline, margin=margin, each=each)
     _print_judgement(judgement, "assay gate", target, junit, markdown)
     raise typer.Exit(judgement.status)
 
@@ -187,12 +201,12 @@ def search(
     budget: Annotated[
         int | None,
         typer.Option(
-            help="Maximum number of episodes, including controls (default: 30 per task and axis; at least 12, more "
-            "for a higher --level or --confidence)."
+            help="Maximum number of episodes, including controls (default: 30 per task and axis). The minimum is 12, "
+            "or more for a higher --level or --confidence."
         ),
     ] = None,
     level: Annotated[
-        float, typer.Option(help="Count success as lost if less than this fraction of it remains.")
+        float, typer.Option(help="Success counts as lost if less than this fraction of it remains.")
     ] = 0.5,
     confidence: Annotated[float, typer.Option(help="Confidence level of each interval.")] = 0.95,
     out: RunFile = None,
@@ -207,10 +221,10 @@ def search(
 ) -> None:
     """Find the smallest change that breaks a policy: a displacement, darkness, a delay, a rewording, ...
 
-    For each task and axis, report the magnitude up to which the policy still succeeds and the one at which it fails.
-    The same command resumes an interrupted search; a larger --budget continues one that has used up its budget.
+    For each task and axis of change, report the magnitude up to which the policy succeeds and the magnitude at which it
+    fails. The same command resumes an interrupted search; a larger --budget continues one that used up its budget.
     """
-    from assay import api
+    from assay.api import running
     from assay.cli.confirm import CountingDisplay
     from assay.measures.world.thresholds import thresholds_table
     from assay.runs.certificates import count_reasons, recall
@@ -219,7 +233,7 @@ def search(
 
     note_primitives(policy, options.assets)
     with CountingDisplay(yes=yes) as display:
-        result = api.search(
+        result = running.search(
             policy,
             axes,
             budget=budget,
@@ -245,10 +259,11 @@ def search(
         has_only_errors = print_errors(store)
     if has_only_errors:
         raise RunError("every episode ended in an error: fix the cause, then resume with --retry-errors")
-    raise_if_stopped(result.reason)
+    if result.reason:
+        raise RunError(STOPPED.format(result.reason))
     if not result.played and result.refused:
         raise RunError(
-            "no episode was run: the oracle solves none of the scenes; choose other tasks or more --steps"
+            "no episode was run: the oracle solves none of the scenes; choose other --tasks or more --steps"
         )
     if result.left:
         searches = "one search is" if result.left == 1 else f"{result.left} searches are"
@@ -260,7 +275,7 @@ def write_report(result: SearchResult, folder: Path, videos: int) -> dict[str, s
     """Write tables (CSV, Markdown, LaTeX), a figure (SVG) and videos; return the videos by episode key."""
     import polars as pl
 
-    from assay.api import Run
+    from assay.api.recorded import Run
     from assay.episodes import Outcome
     from assay.experiments.axes import AXIS, MAGNITUDE
     from assay.measures.world.thresholds import thresholds_figure, thresholds_table

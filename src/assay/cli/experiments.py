@@ -13,7 +13,6 @@ from rich.text import Text
 
 from assay.cli.options import (
     Assets,
-    Conditions,
     ExperimentAddress,
     JsonFile,
     Markdown,
@@ -56,7 +55,10 @@ def show(
     selection: Annotated[
         str | None, typer.Option("--tasks", help="Tasks to show (default: the experiment's).")
     ] = None,
-    conditions: Conditions = None,
+    conditions: Annotated[
+        str | None,
+        typer.Option(help="Conditions to show in addition to the control: names or patterns (default: all)."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the perturbations.")] = 0,
     sheet: Annotated[
         Path | None,
@@ -66,8 +68,8 @@ def show(
 ) -> None:
     """Show the conditions of an experiment: episodes per seed, and the instruction and perturbations for one task.
 
-    The task is the first of --tasks, or else the one with the most conditions. A sheet shows all of --tasks, or only
-    that task.
+    The task is the first of --tasks, or else the task with the most conditions. The picture of --sheet shows all of
+    --tasks, or else only that task.
     """
     from assay import tasks
     from assay.episodes import At, task_of
@@ -81,7 +83,7 @@ def show(
         check_picture(sheet, "--sheet")
         if selection is not None and len(chosen) > MOST_ON_SHEET:
             raise ExperimentError(
-                f"a sheet of {len(chosen)} tasks is too large: expected at most {MOST_ON_SHEET}"
+                f"--sheet: {len(chosen)} tasks do not fit on one sheet: expected at most {MOST_ON_SHEET}; see --tasks"
             )
     plan = list(design.plan(chosen, (seed,), pack=assets))
     counts = Counter(spec.condition for spec in plan)
@@ -112,7 +114,7 @@ def show(
     if sheet is not None:
         draw = registered_addresses("sheet").get(design.world)
         if draw is None:
-            raise ExperimentError(f"the world '{design.world}' does not support sheets")
+            raise ExperimentError(f"--sheet: the world '{design.world}' cannot draw its conditions")
         drawn = {task.id for task in ((example,) if selection is None else chosen)}
         specs = [spec for spec in plan if spec.task in drawn]
         with progress_bar() as progress:
@@ -147,17 +149,19 @@ def certify(
     tries: Annotated[
         int,
         typer.Option(
-            min=1, max=10, help="Number of attempts per scene, with actuation noise after the first."
+            min=1, max=10, help="Number of attempts per scene; all but the first have actuation noise."
         ),
     ] = 1,
     target: JsonFile = None,
 ) -> None:
-    """Run the oracle on every scene of an experiment, and count the solved ones. The same command resumes.
+    """Run the oracle on every scene of an experiment, and count the solved scenes. The same command resumes.
 
-    Certificates are cached for all runs, in the user's cache folder or in the folder named by ASSAY_CACHE.
+    The oracle is a scripted expert with access to the simulator's state. Each scene that it solves gets a certificate,
+    which later runs reuse. Certificates are stored in the user's cache folder, or in the folder named by the
+    environment variable ASSAY_CACHE.
     """
     from assay.experiments import load_experiment
-    from assay.runs.certificates import CertificateCache, cache_file, summarise
+    from assay.runs.certificates import CertificateCache, summarise
     from assay.runs.display import RunDisplay, print_counts
     from assay.runs.execute import make_certificates
     from assay.runs.plan import RunPlan
@@ -170,12 +174,14 @@ def certify(
             f"{experiment} needs no certificates: the world '{world.traits.name}' has no demonstrator"
         )
     if tries > 1 and world.traits.name not in registered_addresses("disturbance"):
-        raise ExperimentError(f"--tries {tries}: the world '{world.traits.name}' has no actuation noise")
+        raise ExperimentError(
+            f"--tries {tries}: the world '{world.traits.name}' has no actuation noise; use --tries 1"
+        )
     plan = RunPlan.make(experiment, options)
     world.digest(plan.pack)  # raises if assets are missing
     if target not in (None, "-"):
         check_writable(Path(target))
-    with CertificateCache(cache_file(), plan.states_digest) as cache:
+    with CertificateCache(states=plan.states_digest) as cache:
         with RunDisplay() as display:
             ending = make_certificates(plan.specs, cache, plan.demonstrator, options, display, tries)
         if ending.left:
@@ -204,7 +210,7 @@ def certify(
             "their layouts are stable"
         )
     print_counts(dict(whole.refused.most_common()), most=20)
-    say(f"{ending.done} certificates made, the others were cached: {cache_file()}")
+    say(f"{ending.done} certificates made, the others were cached: {cache.file}")
 
 
 @run_options("tasks", "seeds", "conditions", "workers", "assets", "states", "steps", "certified", "timeout")
@@ -215,7 +221,7 @@ def audit(
         list[str] | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Address of an additional policy, e.g. a network trained without words; repeatable.",
+            help="Address of an additional policy, e.g. a network trained without words (can be repeated).",
             autocompletion=complete_policy,
         ),
     ] = None,
@@ -223,10 +229,13 @@ def audit(
         float,
         typer.Option(
             metavar="RATE",
-            help="Success rate above which the whole 95 % interval must lie for a condition to count as solved.",
+            help="A condition counts as solved if the whole 95 % interval of its success rate is above this value.",
         ),
     ] = 0.5,
-    out: Annotated[Path | None, typer.Option(help="Folder for the run files, one per policy.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the run files, one per policy (default: runs/audit-EXPERIMENT)."),
+    ] = None,
     target: JsonFile = None,
     markdown: Markdown = None,
     yes: Yes = False,
@@ -237,12 +246,12 @@ def audit(
     success there does not show that a policy uses the missing input. The oracle is shown for comparison. The same
     command resumes an interrupted audit.
     """
-    from assay import api
+    from assay.api import running
     from assay.cli.confirm import ConfirmingDisplay
     from assay.measures.shortcuts import describe_shortcuts, shortcuts_table
 
     with ConfirmingDisplay(yes=yes) as display:
-        result = api.audit(
+        result = running.audit(
             experiment,
             policies=policy or (),
             least=least,

@@ -25,11 +25,11 @@ GOOD, BAD = Text("works", "green"), Text("does not work", "red")
 
 def doctor() -> None:
     """Check rendering backends and asset packs. Exit status 1 if no backend can render."""
-    from assay.sim import gl, mujoco_version
+    from assay.sim import MUJOCO_VERSION, gl
     from assay.sim.packs.locate import locate_states
     from assay.sim.packs.registry import PACKS, load_pack
 
-    say(f"assay {__version__}, Python {platform.python_version()}, MuJoCo {mujoco_version()}")
+    say(f"assay {__version__}, Python {platform.python_version()}, MuJoCo {MUJOCO_VERSION}")
     probes = [gl.probe(backend) for backend in gl.BACKENDS]
     rows = [(probe.backend, GOOD if probe.works else BAD, probe.detail) for probe in probes]
     print_rows(("backend", "state", "detail"), rows, title="Rendering", title_justify="left")
@@ -80,7 +80,7 @@ def parity(
 ) -> None:
     """Replay recorded LIBERO rollouts, recompute their predicates, images and models, and measure the differences.
 
-    Assets that are neither given nor known (see `assay assets show`) are searched for beside FOLDER.
+    Assets that are neither passed as options nor known (see `assay assets show`) are searched for beside FOLDER.
     """
     from assay.sim.packs.locate import find, locate
     from assay.sim.packs.registry import libero_pack
@@ -120,8 +120,8 @@ def parity(
     print_rows(("quantity", "compared", "difference"), rows)
     for line in result.details:
         say(f"  {line}")
-    verdict = Text("sound", "green") if result.sound else Text("not sound", "red")
-    output.print(verdict, "installation")
+    verdict = Text("reproduces", "green") if result.sound else Text("does not reproduce", "red")
+    output.print("this installation", verdict, "the recordings")
 
 
 def demo(
@@ -130,7 +130,9 @@ def demo(
     ),
     assets: Assets = None,
     workers: Processes = None,
-    pictures: Annotated[bool, typer.Option("--pictures", help="Draw only a contact sheet of tasks.")] = False,
+    pictures: Annotated[
+        bool, typer.Option("--pictures", help="Only draw a contact sheet of the tasks.")
+    ] = False,
 ) -> None:
     """Run policies with planted flaws through small experiments, and report the flaws that are detected."""
     from assay.errors import RenderingError
@@ -277,7 +279,7 @@ def _print_assets(assets: LocatedAssets) -> None:
 def check(
     world: Annotated[str, typer.Argument(metavar="WORLD", help="Name of the world, or python:module:WORLD.")],
 ) -> None:
-    """Run two short episodes in a world, and list all problems found."""
+    """Check a world, for example a plugin's: run two short episodes, and list all problems found."""
     from assay.episodes import WORLDS
     from assay.episodes.check import check_world
 

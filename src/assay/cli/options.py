@@ -76,7 +76,10 @@ PolicyAddress = Annotated[
 PolicyLabel = Annotated[
     str | None, typer.Option("--label", help="Name of the policy in reports, comparisons and figures.")
 ]
-RunFile = Annotated[Path | None, typer.Option("--out", help="Run file to write, NAME.assay.")]
+RunFile = Annotated[
+    Path | None,
+    typer.Option("--out", help="Run file to write, NAME.assay (default: a file in the folder runs)."),
+]
 Tasks = Annotated[
     str,
     typer.Option(
@@ -86,10 +89,11 @@ Tasks = Annotated[
     ),
 ]
 Assets = Annotated[str | None, typer.Option(help=option_help()["assets"])]
-Conditions = Annotated[str | None, typer.Option(help=option_help()["conditions"])]
 Processes = Annotated[
     int | None, typer.Option("--workers", min=1, help="Number of worker processes (default: one per core).")
 ]
+STOPPED = "stopped: {}; run the same command to resume once the policy server is reachable"
+"""Error message for a run that was stopped before its end, with the reason."""
 Yes = Annotated[
     bool, typer.Option("--yes", help="Start without asking for confirmation, however long the run takes.")
 ]
@@ -116,6 +120,12 @@ Font = Annotated[str | None, typer.Option("--font", help="Name of an installed f
 FontSize = Annotated[
     float, typer.Option("--font-size", min=4, max=24, help="Font size in points (with --figures).")
 ]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label", help="Display name of a run; repeat the option for each run (default: the runs' labels)."
+    ),
+]
 Names = Annotated[
     Path | None,
     typer.Option("--names", metavar="FILE", help="YAML or JSON file with display names (with --figures)."),
@@ -129,28 +139,25 @@ def run_options(*names: str, **help_texts: str) -> Callable[[Callable[..., None]
     """
     declared = {option.name: option for option in fields(RunOptions)}
     hints = get_type_hints(RunOptions)
-
-    def parameter(name: str) -> inspect.Parameter:
-        option, hint = declared[name], hints[name]
-        default, metadata = option.default, option.metadata
+    generated: list[inspect.Parameter] = []
+    for name in names:
+        hint, default, metadata = hints[name], declared[name].default, declared[name].metadata
         if name in ("seeds", "latency"):  # parsed by RunOptions.of
             hint, default = str | None, None if default is None else str(default)
-        flags = metadata.get("flags", f"--{name.replace('_', '-')}")
         declaration = typer.Option(
-            flags,
+            metadata.get("flags", f"--{name.replace('_', '-')}"),
             min=metadata.get("minimum"),
             metavar=metadata.get("metavar"),
             help=help_texts.get(name, option_help()[name]),
             autocompletion=complete_tasks if name == "tasks" else None,
         )
-        kind = inspect.Parameter.KEYWORD_ONLY
-        return inspect.Parameter(name, kind, default=default, annotation=Annotated[hint, declaration])
+        kind, annotation = inspect.Parameter.KEYWORD_ONLY, Annotated[hint, declaration]
+        generated.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         parameters: list[inspect.Parameter] = []
         for own in inspect.signature(command, eval_str=True).parameters.values():
-            is_options = own.name == "options"
-            parameters += map(parameter, names) if is_options else [own.replace(kind=own.KEYWORD_ONLY)]
+            parameters += generated if own.name == "options" else [own.replace(kind=own.KEYWORD_ONLY)]
 
         @functools.wraps(command)
         def call(**values: Any) -> None:
@@ -203,7 +210,7 @@ def print_settings(
             raise RunError("--width, --font and --names need --figures pdf|svg")
         return None
     if out is None:
-        raise RunError("--figures needs --out DIR")
+        raise RunError("--figures needs --out FOLDER")
     from assay.measures.views.printing import Print
 
     return Print.of(figures, width, font, size, names)
@@ -216,14 +223,6 @@ def print_table(table: Table) -> None:
     ]
     print_rows(columns, table.formatted_rows)
     say(table.note)
-
-
-def raise_if_stopped(reason: str) -> None:
-    """Raise RunError if a run was stopped before its end; an empty ``reason`` means that it was not."""
-    if reason:
-        raise RunError(
-            f"stopped: {reason}; run the same command to resume once the policy server is reachable"
-        )
 
 
 def describe_fields(summary: str, maker: Callable[..., object]) -> Text:

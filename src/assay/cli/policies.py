@@ -49,10 +49,14 @@ def list_policies() -> None:
             summary = (inspect.getdoc(maker) or "").partition("\n\n")[0].replace("\n", " ")
             table.add_row(name, policy, describe_fields(summary, maker))
         for scheme in world_servers(name):
-            summary = f"A policy server that speaks the protocol {scheme}; parameters: see docs/policies.md."
+            summary = (
+                f"A policy server with the {scheme} protocol; docs/policies.md describes its parameters."
+            )
             table.add_row(name, f"{scheme}://host:port", summary)
         table.add_section()
-    table.add_row("any", "python:module:Class", "A class of yours; its parameters are the constructor's.")
+    table.add_row(
+        "any", "python:module:Class", "Your own class; its parameters are those of its constructor."
+    )
     output.print(table)
     say("Set parameters after a question mark in the address: clumsy?miss=0.3")
 
@@ -98,11 +102,12 @@ TRIED_SEEDS = tuple(range(5))
     tasks="Tasks: all (default), suite names, task ids, task files or folders, separated by commas.",
     seeds="Number of seeds (default: 5), or a list: 7,8,9 or 7-11.",
     workers="Number of worker processes (default: 0, this process).",
+    latency="Inference latency in control steps (50 ms).",
 )
 def try_policy(
     policy: PolicyAddress,
     options: RunOptions,
-    out: Annotated[Path, typer.Option(help="Folder for videos.")] = Path("out/videos"),
+    out: Annotated[Path, typer.Option(help="Folder for videos (with --video).")] = Path("out/videos"),
     json_file: JsonFile = None,
 ) -> None:
     """Run a policy on tasks from several initial states, and count its successes. Nothing is recorded."""

@@ -11,6 +11,7 @@ import typer
 from rich.table import Column
 
 from assay.cli.options import (
+    STOPPED,
     ExperimentAddress,
     JsonFile,
     PolicyAddress,
@@ -19,7 +20,6 @@ from assay.cli.options import (
     Yes,
     complete_policy,
     note_primitives,
-    raise_if_stopped,
     run_options,
     write_json,
 )
@@ -43,7 +43,9 @@ def run(
         str | None,
         typer.Option(metavar="TOOL", help="Log episodes to a tracker: wandb, trackio or tensorboard."),
     ] = None,
-    project: Annotated[str, typer.Option(help="Name of the project (with --track).")] = "assay",
+    project: Annotated[
+        str, typer.Option(help="Name of the project in the tracker (with --track).")
+    ] = "assay",
     label: PolicyLabel = None,
     yes: Yes = False,
     dry_run: Annotated[
@@ -55,7 +57,7 @@ def run(
     Runs that will probably take more than 30 minutes ask for confirmation; without a terminal, pass --yes. Exit
     status: 0 if all episodes were recorded, 1 if some ended in an error, 130 if interrupted.
     """
-    from assay import api
+    from assay.api import running
     from assay.cli.confirm import ConfirmingDisplay
     from assay.runs.execute import default_path
 
@@ -75,7 +77,7 @@ def run(
             from assay.api.tracking import Tracked, load_tracker
 
             observer = stack.enter_context(closing(Tracked(display, load_tracker(track), project)))
-        recorded = api.run(experiment, policy, out=path, label=label, observer=observer, options=options)
+        recorded = running.run(experiment, policy, out=path, label=label, observer=observer, options=options)
     ending = recorded.ending
     assert ending is not None
     if display.certifying_only and ending.left:
@@ -90,8 +92,9 @@ def run(
     earlier = f" ({before} recorded before)" if before else ""
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{earlier}{rest}")
     if others > 0:
-        say(f"{number_of(others, 'planned episode')} with other tasks, seeds or conditions not executed")
-    raise_if_stopped(ending.reason)
+        say(f"not executed: {number_of(others, 'planned episode')} with other tasks, seeds or conditions")
+    if ending.reason:
+        raise RunError(STOPPED.format(ending.reason))
     if ending.left:
         raise typer.Exit(130)
     if status.errors:
@@ -130,13 +133,16 @@ def plan(
             min=1,
             max=100,
             metavar="POINTS",
-            help="Suggest how many seeds detect a loss of this many percentage points.",
+            help="Suggest how many seeds are needed to detect a loss of this many percentage points.",
         ),
     ] = None,
     success: Annotated[
         float | None,
         typer.Option(
-            min=1, max=100, metavar="PERCENT", help="Success rate of the controls (default: measured, or 90)."
+            min=1,
+            max=100,
+            metavar="PERCENT",
+            help="Assumed success rate of the controls (default: that of earlier runs, or 90).",
         ),
     ] = None,
     sample: Annotated[
@@ -148,7 +154,8 @@ def plan(
 ) -> None:
     """Estimate the cost of a run (episodes, certificates, time) and the losses that it can detect.
 
-    Nothing is recorded. The power is 80 %. --budget and --detect suggest a number of seeds and print the command.
+    Nothing is recorded. A loss counts as detectable if it is found with a probability of 80 % (the statistical power).
+    --budget and --detect suggest a number of seeds and print the command.
     """
     from assay.measures.forecast import forecast
     from assay.policies.registry import check_address
@@ -186,7 +193,7 @@ def plan(
         scaled = estimate.with_seeds(count)
         time = "" if scaled.seconds is None else f", about {duration(scaled.seconds)}"
         power = (
-            "too few starts to detect a loss under every change"
+            "there are too few starts to detect a loss under some of the changes"
             if scaled.worst is None
             else f"a loss of {100 * scaled.worst:.0f} points or more is detected under every change"
         )
@@ -262,11 +269,11 @@ def print_forecast(plan: RunPlan, estimate: Forecast, policy: str | None) -> Non
     if estimate.unexpected:
         names = [name.partition("/")[2] or name for name in estimate.unexpected]
         say(
-            f"In addition, {number_of(len(names), 'condition')} in which success is not expected, which show whether "
-            f"the policy repeats memorised behaviour: {', '.join(names)}."
+            "Conditions in which success is not expected, which show whether the policy repeats memorised behaviour: "
+            f"{', '.join(names)}."
         )
     say(
-        "Power 80 %, with Holm's correction over all tests of a report; success of the controls "
+        "Statistical power 80 %, with Holm's correction over all tests of a report; success rate of the controls "
         f"{100 * estimate.success:.0f} % ({estimate.success_source})."
     )
 

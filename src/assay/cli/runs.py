@@ -18,6 +18,7 @@ from assay.cli.options import (
     Font,
     FontSize,
     JsonFile,
+    Labels,
     Names,
     print_settings,
     write_json,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from assay.measures.compare import RunContrast
     from assay.measures.failure.near_far import NearFarRule
     from assay.measures.sentences import Diagnosis
-    from assay.report.comparison import ComparedGroup
     from assay.report.run_report import RunReport
 
 Line = tuple[str, str]
@@ -58,13 +58,11 @@ def report(
     near_far: Annotated[
         str,
         typer.Option(
-            help="Definition of near failures: ours, paper (LIBERO-Para's), or changes to ours: "
-            "'floor=0&least_successes=3&with_controls=false'."
+            help="Rule for near failures, whose trajectory stays close to successful ones: ours, paper "
+            "(LIBERO-Para's), or ours with changes: 'floor=0&least_successes=3&with_controls=false'."
         ),
     ] = "ours",
-    label: Annotated[
-        list[str] | None, typer.Option(help="Display names, one per run (default: the runs' labels).")
-    ] = None,
+    label: Labels = None,
     figures: FigureFormat = None,
     width: FigureWidth = "column",
     font: Font = None,
@@ -73,87 +71,80 @@ def report(
 ) -> None:
     """Report what broke, how certain that is, and why: in the terminal, as a self-contained page, or as JSON.
 
-    With --paper, write the tables and figures of a published paper, numbered as in the paper.
+    The findings are printed; --out also writes a page with figures and tables. With --paper, write only the tables and
+    figures of a published paper, numbered as in the paper.
     """
+    from assay.measures.compare import Comparison
     from assay.measures.failure.near_far import near_far_rule
     from assay.report.comparison import as_json, compare_suites
     from assay.report.for_papers import FOLDER, write_for_papers
     from assay.report.page import build
+    from assay.report.papers import build_paper
     from assay.report.run_report import name_runs
     from assay.report.summary import banners
+    from assay.runs.store import SUFFIX
+    from assay.support.files import check_writable
 
-    paths = _runs(paths)
-
+    found: dict[Path, None] = {}
+    for path in paths:
+        within = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
+        if not within:
+            raise RunError(f"{path}: the folder contains no runs (*{SUFFIX})")
+        found |= dict.fromkeys(within)
     if paper is not None:
-        if figures is not None or label:
-            raise RunError("--figures and --label cannot be combined with --paper")
-        return _paper(paper, paths, out, target, published)
+        if figures is not None or label or target is not None:
+            raise RunError("--figures, --label and --json cannot be combined with --paper")
+        if out is None:
+            raise RunError("--paper needs --out FOLDER")
+        with working("drawing"):
+            page = build_paper(paper, name_runs([*found]), published=published).write(out)
+        say(f"written to {page}")
+        return
     if published:
         raise RunError("--published needs --paper NAME")
     how = print_settings(figures, width, font, font_size, names, out)
-    runs = name_runs(paths, label or ())
+    if out is not None:
+        check_writable(out, folder=True)
+    runs = name_runs([*found], label or ())
     reports, left_out = _read(runs, near_far_rule(near_far))
-    compared = compare_suites(runs, reports)
+    compared = compare_suites(runs, reports) if len(reports) > 1 else []
     if target is not None:
         write_json(reports[0].as_json() if len(runs) == 1 else as_json(reports, compared, left_out), target)
+    is_aside = target == "-"  # standard output is for the JSON alone
+    if is_aside:
+        for report in reports:
+            for banner in banners(report):
+                say(f"{report.name}: {banner}", aside=True)
+    else:
+        for place, paragraph in enumerate(_terminal_summary(reports)):
+            if place and paragraph:
+                say("")
+            for line, style in paragraph:
+                say(line, style)
+        for group in compared:
+            if isinstance(group.comparison, Comparison):
+                say("")
+                for line in group.comparison.verdicts():
+                    say(line, "bold")
     if out is not None:
         with working("drawing"):
             built = build(reports, compared, left_out)
             page = built.write(out)
-        if target != "-":
-            for report in reports:
-                name = f"{report.name}: " if len(reports) > 1 else ""
-                for sentence in report.conclusions.found:
-                    say(f"{name}{sentence}", "bold")
-            say(f"report written to {page}")
+        say(f"report written to {page}", aside=is_aside)
         if how is not None:
             with working("printing"):
                 wide = write_for_papers(
                     built, {report.name: runs[report.name] for report in reports}, out, how
                 )
-            if target != "-":
-                say(f"for a paper: {out / FOLDER}")
-                if wide:
-                    say(f"as wide as a page, because a column is too narrow: {', '.join(wide)}")
-    elif target is None:
-        _summarise(reports, compared)
-    written = reports if out or target else []
-    lines = [f"{report.name}: {banner}" for report in written for banner in banners(report)]
-    for line in (*lines, *(f"left out: {reason}" for reason in left_out.values())):
-        say(line, aside=True)
+            say(f"for a paper: {out / FOLDER}", aside=is_aside)
+            if wide:
+                say(f"as wide as a page, because a column is too narrow: {', '.join(wide)}", aside=is_aside)
+    for reason in left_out.values():
+        say(f"left out: {reason}", aside=True)
     if only_errors := all(report.only_errors for report in reports):
         say("nothing can be measured: every episode ended in an error", aside=True)
     if left_out or only_errors:
         raise typer.Exit(1)
-
-
-def _runs(paths: list[Path]) -> list[Path]:
-    """Return the given runs and all runs in the given folders. Raises RunError for a folder without runs."""
-    from assay.runs.store import SUFFIX
-
-    runs: list[Path] = []
-    for path in paths:
-        within = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
-        if not within:
-            raise RunError(f"{path}: the folder contains no runs (*{SUFFIX})")
-        runs += within
-    return list(dict.fromkeys(runs))
-
-
-def _summarise(reports: list[RunReport], compared: list[ComparedGroup]) -> None:
-    """Print the findings for each run and for all runs of a policy together, and the comparison of policies."""
-    from assay.measures.compare import Comparison
-
-    for place, paragraph in enumerate(_terminal_summary(reports)):
-        if place and paragraph:
-            say("")
-        for line, style in paragraph:
-            say(line, style)
-    for group in compared:
-        if isinstance(group.comparison, Comparison):
-            say("")
-            for line in group.comparison.verdicts():
-                say(line, "bold")
 
 
 def _terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
@@ -177,33 +168,19 @@ def _terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
             *((f"- {line}", "") for line in results),
             *((f"- {line}", "dim") for line in (*diagnosis.others, *last)),
         ]
+    if len(reports) == 1:
+        return
     for title, diagnosis in joint_diagnoses(reports).items():
         seeds = [(f"{diagnosis.seeds.text}.", "cyan")] if diagnosis.seeds is not None else []
         others = [(f"- {line}", "dim") for line in diagnosis.others]
         yield [(title, "bold"), *_diagnosis_lines(diagnosis), *seeds, *others]
-    if len(reports) > 1:
-        untested = [report.conclusions.untested for report in reports if not report.only_errors]
-        yield [(line, "dim") for line in not_tested(untested, " by any of these runs")]
+    untested = [report.conclusions.untested for report in reports if not report.only_errors]
+    yield [(line, "dim") for line in not_tested(untested, " by any of these runs")]
 
 
 def _diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     yield from ((line, "bold") for line in diagnosis.found)
     yield from ((line, "") for line in (*diagnosis.explained, *diagnosis.unsure))
-
-
-def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, published: bool) -> None:
-    from assay.report.papers import build_paper
-    from assay.report.run_report import name_runs
-
-    if name == "actioneqa":
-        raise RunError(
-            "the tables of actioneqa are made from answers: assay eqa score QUESTIONS ANSWERS... --out DIR"
-        )
-    if out is None or target is not None:
-        raise RunError("--paper needs --out DIR and cannot be combined with --json")
-    with working("drawing"):
-        page = build_paper(name, name_runs(paths), published=published).write(out)
-    say(f"written to {page}")
 
 
 def _read(runs: dict[str, Path], rule: NearFarRule) -> tuple[list[RunReport], dict[str, str]]:
@@ -228,9 +205,7 @@ def _read(runs: dict[str, Path], rule: NearFarRule) -> tuple[list[RunReport], di
 def compare(
     paths: Annotated[list[Path], typer.Argument(metavar="RUN", help="Two or more run files, NAME.assay.")],
     target: JsonFile = None,
-    label: Annotated[
-        list[str] | None, typer.Option(help="Display names, one per run (default: the runs' labels).")
-    ] = None,
+    label: Labels = None,
     margin: Annotated[
         float,
         typer.Option(
@@ -363,7 +338,7 @@ def show(
     target: JsonFile = None,
 ) -> None:
     """Show the provenance of a run and its success by condition."""
-    from assay.api import Run
+    from assay.api.recorded import Run
     from assay.runs.certificates import REFUSED, count_reasons, recall
     from assay.runs.description import describe_meta
     from assay.runs.store import Store

@@ -219,7 +219,7 @@ def _panel(task: Task) -> Panel:
     table.add_row(Text.assemble("regions\n", ("(m, rad)", "dim")), grid)
     row("initial", [str(atom) for atom in scene.initial])
     row("goal", [str(atom) for atom in task.goal.atoms])
-    row("of interest", [", ".join(task.of_interest)] if task.of_interest else [])
+    row("objects of interest", [", ".join(task.of_interest)] if task.of_interest else [])
     return Panel(table, title=Text(task.id), title_align="left", expand=False)
 
 

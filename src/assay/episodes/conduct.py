@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 PLACING = ("reached", "touched", "grasped", "lifted", "carried", "placed", "released")
-"""Stages of an atom about an object's location (On, In, Stack and similar predicates)."""
+"""Stages of a goal atom about an object's location (On, In, Stack and similar predicates)."""
 LIFTING = ("reached", "touched", "grasped", "lifted", "done")
-"""Stages of an atom that requires an object to be lifted."""
+"""Stages of a goal atom that requires an object to be lifted."""
 TURNING = ("reached", "touched", "moved", "done")
-"""Stages of an atom about a drawer, a door or a knob."""
+"""Stages of a goal atom about a drawer, a door or a knob."""
 FIXED = ("reached", "touched", "done")
-"""Stages of an atom about an object that can be neither carried nor opened."""
+"""Stages of a goal atom about an object that can be neither carried nor opened."""
 UNTOUCHED = "nothing"
 """Name of the state before the first stage."""
 

@@ -18,7 +18,7 @@ Position = tuple[float, float, float]
 
 
 class Happened(TypedDict):
-    """Whether and when an event of an episode occurred. Steps are numbers of control steps completed before it."""
+    """Whether and when an event occurred. A step is given as the number of control steps completed before it."""
 
     event: str
     """Description of the event and its trigger: ``world/displace at near(0.12)``."""
@@ -76,7 +76,7 @@ class Episode:
     images: int = 0
     """Number of rendered images."""
     attempts: int = 1
-    """Number of attempts made until the episode ran without an error."""
+    """Number of attempts; an attempt that ended in an error may have been repeated."""
     touched: str | None = None
     """The first object that the robot touched."""
     moved: str | None = None

@@ -14,7 +14,7 @@ an episode occur in order: the trigger of the second is evaluated only after the
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache, partial
@@ -46,11 +46,11 @@ class TriggerKind(StrEnum):
     PLACING = "placing"
     """Such an object is held within ``value`` metres (horizontally) of its destination."""
     SUBGOAL = "subgoal"
-    """``value`` goal atoms, or fixtures that must be opened for the goal, are done, but not the complete goal."""
+    """``value`` parts of the goal (atoms, or fixtures that must be opened for them) are done, but not all of them."""
     STEP = "step"
     """``value`` control steps have been executed."""
     SHARE = "share"
-    """A fraction ``value`` of the demonstrator's time on the control has elapsed."""
+    """A fraction ``value`` of the time that the demonstrator needs for the control has elapsed."""
 
 
 _VALID: dict[TriggerKind, tuple[float, float]] = {
@@ -201,7 +201,7 @@ class Events:
         Raises AssayError if the first event can never occur.
         """
         self._env, self._spec, self._senses, self._steps = env, spec, senses, steps
-        self._events = events_of(spec.perturbations)
+        self._events = [change for change in spec.perturbations if isinstance(change, At)]
         self.happened: list[Happened] = [
             Happened(event=str(event), due=None, step=None, told="") for event in self._events
         ]
@@ -267,11 +267,6 @@ class Events:
             self._happen: Callable[[], bool] = lambda: self._senses.add(sense, key)
         else:
             self._happen = env.prepare(event.what, stream(*key))
-
-
-def events_of(perturbations: Iterable[Perturbation]) -> tuple[At, ...]:
-    """Return those perturbations that are events."""
-    return tuple(perturbation for perturbation in perturbations if isinstance(perturbation, At))
 
 
 @lru_cache(maxsize=256)

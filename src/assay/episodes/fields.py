@@ -3,63 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import MISSING, Field, field, fields
+from dataclasses import MISSING, Field, field
 from enum import Enum
 from functools import cache
-from numbers import Integral, Real
 from typing import Any, get_args, get_origin, get_type_hints
-
-from assay.errors import PerturbationError, did_you_mean
 
 
 def within(low: float, high: float, default: Any = MISSING) -> Any:
-    """Return a field for numbers from ``low`` to ``high`` (integers if ``low`` is an integer), or None if that is the
-    default.
+    """Return a dataclass field for a number, or a tuple of numbers, from ``low`` to ``high``.
+
+    The numbers must be integers if ``low`` is an integer. None is valid if it is the default.
     """
-    return field(default=default, metadata=between(low, high))
-
-
-def between(low: float, high: float) -> dict[str, tuple[float, float]]:
-    """Return the metadata of a field for tuples of numbers from ``low`` to ``high``."""
-    return {"valid": (low, high)}
-
-
-def check(value: Any) -> None:
-    """Raise PerturbationError if a field has an invalid value, or if all neutral fields have their neutral values.
-
-    Number fields are created by `within` or with `between`; choice fields have an Enum as their type, and their values
-    are converted to its members.
-    """
-    choices, lengths = _types(value.__class__)
-    for attribute in fields(value):
-        name, content = attribute.name, getattr(value, attribute.name)
-        if content is None and attribute.default is None:
-            continue
-        if name in choices:
-            try:
-                object.__setattr__(value, name, choices[name](content))
-            except ValueError:
-                advice = did_you_mean(str(content), [str(member.value) for member in choices[name]])
-                raise PerturbationError(f"{value.kind}: {name} is {content!r:.60}: {advice}") from None
-        if "valid" in attribute.metadata:
-            low, high = attribute.metadata["valid"]
-            kind, length = Integral if isinstance(low, int) else Real, lengths.get(name)
-            numbers = content if length and isinstance(content, tuple) else (content,)
-            if len(numbers) != (length or 1) or not all(
-                isinstance(number, kind) and not isinstance(number, bool) and low <= number <= high
-                for number in numbers
-            ):
-                expected = (f"{length} values, " if length else "") + valid_range(attribute)
-                raise PerturbationError(f"{value.kind}: {name} is {content!r:.60}; expected {expected}")
-    if value.neutral and all(getattr(value, name) == nothing for name, nothing in value.neutral.items()):
-        names = " or ".join(value.neutral)
-        raise PerturbationError(f"{value.kind}: nothing is changed; choose another value for {names}")
+    return field(default=default, metadata={"valid": (low, high)})
 
 
 @cache
-def _types(cls: type) -> tuple[dict[str, type[Enum]], dict[str, int]]:
-    """Return the fields of a class whose type is an Enum, with that Enum, and those that hold tuples of a fixed length,
-    with that length.
+def field_types(cls: type) -> tuple[dict[str, type[Enum]], dict[str, int]]:
+    """Return two mappings for the fields of a class: fields with an Enum as their type -> that Enum, and fields that
+    hold tuples of a fixed length -> that length.
     """
     choices, lengths = {}, {}
     for name, hint in get_type_hints(cls).items():

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cache
+from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from assay.episodes.fields import check, within
+from assay.episodes.fields import field_types, valid_range, within
 from assay.errors import PerturbationError, PluginError, did_you_mean
 from assay.support.plugins import registered_addresses
 from assay.support.streams import stream
@@ -102,7 +103,7 @@ class Perturbation(ABC):
     world: str = "libero"
     """Name of the world whose tasks the perturbation modifies; empty for any world."""
     sets_vocabulary: bool = False
-    """Whether the perturbation changes the objects or the request, and thereby the possible words and appearances."""
+    """Whether the perturbation changes the objects or the request, to which words and appearances must then fit."""
     neutral: Mapping[str, object] = MappingProxyType({})
     """Field values with which nothing would change; a perturbation with all of them is rejected."""
     guessable: bool = False
@@ -111,8 +112,35 @@ class Perturbation(ABC):
     """
 
     def __post_init__(self) -> None:
-        """Raise PerturbationError if a field has an invalid value."""
-        check(self)
+        """Raise PerturbationError if a field has an invalid value, or if all neutral fields have their neutral values.
+
+        Fields for numbers are created with `within`. Fields for choices have an Enum as their type, and their values
+        are converted to its members.
+        """
+        choices, lengths = field_types(type(self))
+        for attribute in fields(self):  # type: ignore[arg-type]
+            name, content = attribute.name, getattr(self, attribute.name)
+            if content is None and attribute.default is None:
+                continue
+            if name in choices:
+                try:
+                    object.__setattr__(self, name, choices[name](content))
+                except ValueError:
+                    advice = did_you_mean(str(content), [str(member.value) for member in choices[name]])
+                    raise PerturbationError(f"{self.kind}: {name} is {content!r:.60}: {advice}") from None
+            if "valid" in attribute.metadata:
+                low, high = attribute.metadata["valid"]
+                kind, length = Integral if isinstance(low, int) else Real, lengths.get(name)
+                numbers = content if length and isinstance(content, tuple) else (content,)
+                if len(numbers) != (length or 1) or not all(
+                    isinstance(number, kind) and not isinstance(number, bool) and low <= number <= high
+                    for number in numbers
+                ):
+                    expected = (f"{length} values, " if length else "") + valid_range(attribute)
+                    raise PerturbationError(f"{self.kind}: {name} is {content!r:.60}; expected {expected}")
+        if self.neutral and all(getattr(self, name) == nothing for name, nothing in self.neutral.items()):
+            names = " or ".join(self.neutral)
+            raise PerturbationError(f"{self.kind}: nothing is changed; choose another value for {names}")
 
     @abstractmethod
     def apply(self, task: Any, rng: np.random.Generator) -> Any:
@@ -135,7 +163,7 @@ class Perturbation(ABC):
 
     @property
     def decides(self) -> bool:
-        """Whether the goal or its solvability may change, unlike after changes to instruction, appearance or senses."""
+        """Whether the goal or its solvability may change, which instruction, appearance and senses do not affect."""
         return not self.effects.isdisjoint({Effect.PHYSICS, Effect.GOAL})
 
     @property
@@ -183,11 +211,6 @@ def kinds() -> Mapping[str, type[Perturbation]]:
     return MappingProxyType(_KINDS)
 
 
-def known_kind(kind: str) -> type[Perturbation] | None:
-    """Return the class registered for a kind; None if none exists."""
-    return _KINDS.get(kind) or kinds().get(kind)
-
-
 def to_json(value: Perturbation) -> dict[str, Any]:
     """Return a perturbation as a JSON object (kind and fields), the same for equal values (0, 0.0 and -0.0)."""
     adapter = _adapter(type(value))
@@ -201,7 +224,7 @@ def to_json(value: Perturbation) -> dict[str, Any]:
 def from_json(value: Mapping[str, Any]) -> Perturbation:
     """Create a perturbation from a JSON object. Raises PerturbationError, listing the valid values."""
     kind = str(value.get("kind"))
-    cls = known_kind(kind)
+    cls = _KINDS.get(kind) or kinds().get(kind)  # plugins are imported only for an unknown kind
     if cls is None:
         raise PerturbationError(f"there is no perturbation '{kind}': {did_you_mean(kind, _KINDS)}")
     content = {name: field_value for name, field_value in value.items() if name != "kind"}
@@ -210,11 +233,12 @@ def from_json(value: Mapping[str, Any]) -> Perturbation:
         if name not in names:
             raise PerturbationError(f"{kind} has no field '{name}': {did_you_mean(name, names)}")
     try:
-        return _adapter(cls).validate_python(content)
+        parsed: Perturbation = _adapter(cls).validate_python(content)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise PerturbationError(f"{kind}: {place}: {first['msg'].lower()}") from None
+    return parsed
 
 
 def apply_perturbations(
@@ -241,9 +265,8 @@ def apply_perturbations(
     return task
 
 
-@cache
-def _adapter(kind: type[Perturbation]) -> TypeAdapter[Perturbation]:
-    return TypeAdapter(kind)
+_adapter = cache(TypeAdapter)
+"""Function that returns the converter between a class's perturbations and JSON, which is cached."""
 
 
 def _drop_sign_of_zero(value: Any) -> Any:

@@ -111,7 +111,7 @@ def reported_times(policy: object) -> list[float] | None:
 
 
 def _decide(policy: Policy, play: Stepwise, *, late: bool) -> tuple[np.ndarray, int]:
-    """Request a policy's next chunk; return its actions, (k, action size) and finite, and how many to execute."""
+    """Request a policy's next chunk; return its valid actions, (k, action size), and the number of them to execute."""
     size, name = play.env.world.action_size, f"{type(policy).__name__}, step {play.steps}"
     executed: int | None = None
     if late and isinstance(policy, LookaheadPolicy):

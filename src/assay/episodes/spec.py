@@ -145,6 +145,4 @@ def _perturbations_json(perturbations: tuple[Perturbation, ...]) -> str:
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-@lru_cache(maxsize=4096)
-def _canonical(value: str | int | None) -> str:
-    return json.dumps(value, ensure_ascii=False)
+_canonical = json.JSONEncoder(ensure_ascii=False).encode

@@ -23,7 +23,7 @@ import numpy as np
 
 from assay.episodes.conduct import Stages, atom_progress
 from assay.episodes.episode import Episode, Outcome, no_trajectory
-from assay.episodes.events import Events, events_of
+from assay.episodes.events import At, Events
 from assay.episodes.instruction import Instruction
 from assay.episodes.senses import Senses
 from assay.episodes.spec import EpisodeSpec
@@ -66,7 +66,7 @@ class Stepwise:
         self.observation = self.sense(env.reset(spec))
         """The policy's current observation."""
         self._first_instruction = env.task.instruction.words
-        if events_of(spec.perturbations):
+        if any(isinstance(change, At) for change in spec.perturbations):
             self._events = Events(env, spec, self._senses, lambda: self.steps)
 
     @property

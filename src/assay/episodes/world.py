@@ -40,8 +40,8 @@ class Traits:
     clips: int = 0
     """Number of leading components of an action that are clipped to [-1, 1]."""
     auditors: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    """Built-in policies used to audit experiments, each with the input that it lacks: ``words``, ``sight`` or
-    ``memory`` (it has only memory); empty if it lacks none. Not stored.
+    """Built-in policies used to audit experiments, each with the input that it lacks: ``words`` or ``sight``;
+    ``memory`` if it has nothing but its memory; empty if it lacks no input. Not stored.
     """
 
     def as_json(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class Env:
     def reset(self, spec: EpisodeSpec) -> Any:
         """Start an episode and return its first observation. Raises AssayError if it cannot be started.
 
-        Draw random numbers from ``stream(spec.world_seed, ...)``, because ``spec.seed`` may be for the policy only.
+        Draw random numbers from ``stream(spec.world_seed, ...)``, because ``spec.seed`` may apply to the policy only.
         """
         raise WorldError(f"{type(self).__name__} has no method reset(spec)")
 

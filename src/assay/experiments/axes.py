@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -141,8 +141,8 @@ SIZE = Axis("size", "relative increase in the target's size", "%", _size)
 
 
 NAME = "search"
-AXIS, MAGNITUDE, FRESH = "searched", "magnitude", "fresh"
-"""Labels: the axis, or several joined by plus signs; the magnitude; whether the start is used for confirmation."""
+AXIS, MAGNITUDE = "searched", "magnitude"
+"""Labels of a condition: the axis, and the magnitude of the change along it."""
 
 
 def search(axes: tuple[str, ...] = ("distance",)) -> Experiment:
@@ -160,7 +160,7 @@ def search(axes: tuple[str, ...] = ("distance",)) -> Experiment:
                 continue
             for rung in ladder:
                 for way in range(len(rung.ways)):
-                    yield variant({axis.name: rung}, way)
+                    yield variant(axis.name, rung, way)
 
     return Experiment(
         NAME,
@@ -171,14 +171,7 @@ def search(axes: tuple[str, ...] = ("distance",)) -> Experiment:
     )
 
 
-def variant(changes: Mapping[str, Rung], way: int) -> Variant:
-    """Return a variant that combines changes, by axis; ``way`` is the index of the variant of each change."""
-    names = "+".join(f"{axis}={rung.magnitude:g}" for axis, rung in changes.items())
-    perturbations = tuple(
-        perturbation for rung in changes.values() for perturbation in rung.ways[way % len(rung.ways)]
-    )
-    labels: dict[str, Label] = {AXIS: "+".join(changes)}
-    if len(changes) == 1:
-        (rung,) = changes.values()
-        labels |= {MAGNITUDE: rung.magnitude, **rung.labels}
-    return Variant(f"{NAME}/{names}", perturbations, labels)
+def variant(axis: str, rung: Rung, way: int) -> Variant:
+    """Return the variant of a task for a rung of an axis; ``way`` is the index of the change in ``rung.ways``."""
+    labels: dict[str, Label] = {AXIS: axis, MAGNITUDE: rung.magnitude, **rung.labels}
+    return Variant(f"{NAME}/{axis}={rung.magnitude:g}", rung.ways[way], labels)

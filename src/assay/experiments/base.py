@@ -149,7 +149,7 @@ class Experiment:
         ExperimentError for options that the world does not support, and for unknown conditions.
         """
         pack = self.checked_pack(pack, initial)
-        for task, variants in self._variants(chosen):
+        for task, variants in self._select_variants(chosen):
             control = Variant(labels=self.control_labels(task), steps=self.control_steps(task))
             for variant in (control, *variants):
                 if variant.latency is not None and latency:
@@ -177,18 +177,22 @@ class Experiment:
                     if self.keep(spec):
                         yield self.complete(spec)
 
-    def _variants(self, chosen: Iterable[Any]) -> Iterable[tuple[Any, Iterable[Variant]]]:
-        """Return each task with the variants whose conditions are selected."""
-        if self.conditions is None:
-            return ((task, _make_variants(self.variants(task))) for task in chosen)
+    def _select_variants(self, chosen: Iterable[Any]) -> list[tuple[Any, list[Variant]]]:
+        """Return each task with its variants, or only those whose conditions are selected."""
+        by_task: list[tuple[Any, Iterable[Variant | LazyVariant]]]
         by_task = [(task, tuple(self.variants(task))) for task in chosen]
-        names = dict.fromkeys(variant.condition for _, variants in by_task for variant in variants)
-        wanted = choose_conditions(self.conditions, (CONTROL, *names), self.name)
-        selected = [
-            (task, _make_variants(variant for variant in variants if variant.condition in wanted))
-            for task, variants in by_task
-        ]
-        if wanted != {CONTROL} and not any(variants for _, variants in selected):
+        if self.conditions is not None:
+            names = dict.fromkeys(variant.condition for _, variants in by_task for variant in variants)
+            wanted = choose_conditions(self.conditions, (CONTROL, *names), self.name)
+            by_task = [
+                (task, [variant for variant in variants if variant.condition in wanted])
+                for task, variants in by_task
+            ]
+        selected = []
+        for task, variants in by_task:
+            made = (variant.make() if isinstance(variant, LazyVariant) else variant for variant in variants)
+            selected.append((task, [variant for variant in made if variant is not None]))
+        if self.conditions is not None and wanted != {CONTROL} and not any(made for _, made in selected):
             raise ExperimentError(f"{self.name} has no condition '{self.conditions}' with these tasks")
         return selected
 
@@ -212,10 +216,3 @@ class Experiment:
         if initial == "stored" and not self.played_in.has_stored_states:
             raise ExperimentError(f"--states: the tasks of {self.name} have no stored initial states")
         return self.played_in.packs[0] if pack is None else pack
-
-
-def _make_variants(variants: Iterable[Variant | LazyVariant]) -> list[Variant]:
-    variants_or_none = (
-        variant.make() if isinstance(variant, LazyVariant) else variant for variant in variants
-    )
-    return [variant for variant in variants_or_none if variant is not None]

@@ -32,7 +32,7 @@ def corruption(counterfactual: int = 1) -> Experiment:
 
     return Experiment(
         name="corruption",
-        about="Instructions from a paraphrase to no words, and from other tasks: does the policy need its instruction?",
+        about="Reworded, scrambled, empty and other tasks' instructions: does the policy need its instruction?",
         variants=variants,
     )
 

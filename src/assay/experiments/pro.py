@@ -117,7 +117,7 @@ def _request(
     others: Sequence[Alternative],
     more: Mapping[str, Label] = MappingProxyType({}),
 ) -> Variant | None:
-    """Return one of several alternative goals, varying with the task; a longer goal gets twice the time."""
+    """Return a variant with one of the alternative goals, drawn per task; a longer goal gets twice the time."""
     if not others:
         return None
     other = others[int(stream("pro", "task", task.id).integers(len(others)))]

@@ -83,7 +83,7 @@ def _labels(task: Task, level: int) -> dict[str, Label]:
 
 
 def _is_scheduled(spec: EpisodeSpec) -> bool:
-    """Whether an episode's attribute is scheduled for its seed: each seed has one of three, with an offset per task."""
+    """Return whether an episode varies the attribute that its task's schedule has for its seed."""
     for perturbation in spec.perturbations:
         if isinstance(perturbation, VariedTarget):
             first = int(stream("x", "attribute", spec.task).integers(len(Attribute)))

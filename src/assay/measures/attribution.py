@@ -20,7 +20,7 @@ import polars as pl
 import scipy
 
 from assay.episodes.spec import CONTROL
-from assay.measures.findings import Evidence, FlawTest, loss, one_sided_p
+from assay.measures.findings import Evidence, FlawTest, one_sided_p
 from assay.measures.frames import START, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
@@ -121,7 +121,7 @@ class FactorContrast(Result):
         evidence = Evidence(run, *part, *counts, reference=reference, cost=True)
         # At most as many starts are informative as succeed without the factor.
         least = least_one_sided(max(telling, min(self.starts, self.others)))
-        return FlawTest(flaw, (evidence,), p, loss(self.interval), least_p=least)
+        return FlawTest(flaw, (evidence,), p, negate(self.interval), least_p=least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,7 +368,7 @@ def shares_table(result: Attribution, report: ReportedRun) -> Table:
         result.shares,
         Column("factor", value=lambda share: share.factor),
         Column("difference", "change", value=lambda share: -share.loss),
-        Column("95 % interval", "change", value=lambda share: negate(share.interval)),
+        Column("95 % interval", "change", value=lambda share: share.interval and negate(share.interval)),
         Column("share", "share", value=lambda share: share.share),
         note=f"95 % intervals: {methods(share.interval for share in result.shares)}.",
     )
@@ -384,7 +384,7 @@ def attribution_figure(result: Attribution, report: ReportedRun) -> Drawing:
         effects.append(Mark(name, effect.log_odds, effect.interval, numbers, sure, colour, shape))
     for share in result.shares:
         numbers = points(-share.loss), NOT if share.share is None else f"{100 * share.share:.0f} %"
-        shares.append(Mark(share.factor, -share.loss, negate(share.interval), numbers))
+        shares.append(Mark(share.factor, -share.loss, share.interval and negate(share.interval), numbers))
 
     def paint(figure: Figure) -> None:
         left, right = figure.subplots(1, 2)

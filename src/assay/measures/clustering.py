@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from assay.measures.frames import START, group_rows, with_starts
+from assay.measures.frames import START, group_rows
 from assay.support.stats.intervals import (
     Difference,
     Interval,
@@ -47,7 +47,6 @@ def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",
     Variants are sampled within the columns ``given``, if there are enough of them. The result is at least the variance
     of independent episodes, and is inflated as in Student's distribution if there are few clusters.
     """
-    rows = with_starts(rows)
     _, task, start, stratum, variant = _cluster_codes(rows, (), given)
     starts, variants = _number_clusters(task, start), _number_clusters(stratum, variant)
     result = []
@@ -104,7 +103,71 @@ def shares(
 
     If no task has a second start, the interval holds only for the observed starts, and its method says so.
     """
-    return Clusters(rows, by, given).shares(rows[hit], rows[weight] if weight else None)
+    if rows.is_empty():
+        return {}
+    group, task, start, stratum, variant = _cluster_codes(rows, by, given)
+    task, tasks_group = nest = _number_clusters(group, task)
+    hits = rows[hit].cast(pl.Float64).to_numpy()
+    weights = np.ones(len(hits)) if weight is None else rows[weight].cast(pl.Float64).to_numpy()
+    total, squared = np.bincount(group, weights), np.bincount(group, weights**2)
+    share = np.bincount(group, weights * hits) / total
+    off = weights * (hits - share[group])
+    clusterings = [
+        _correlation(group, strata, clusters, hits, weights, off)
+        for strata, clusters in ((nest, start), (_number_clusters(group, stratum), variant))
+    ]
+    # Fraction of an episode's variance that is within tasks. The variance of a task is shrunk towards that of all
+    # tasks; the fewer starts it has, the more it is shrunk.
+    here = np.bincount(task, weights * hits) / np.bincount(task, weights)
+    many = np.bincount(_number_clusters(task, start)[1])
+    own = here * (1 - here) * many / np.maximum(many - 1, 1)
+    whole = share * (1 - share)
+    shrunk = (_PRIOR_STARTS * whole[tasks_group] + many * own) / (_PRIOR_STARTS + many)
+    squares = np.bincount(task, weights**2)
+    among = np.bincount(tasks_group, squares * np.where(many > 1, shrunk, whole[tasks_group]))
+    among = among / np.bincount(tasks_group, squares)
+    left = np.where(whole > 0, np.clip(among / np.where(whole > 0, whole, 1.0), 0.0, 1.0), 1.0)
+    result = {}
+    _, first = np.unique(group, return_index=True)
+    for at in np.argsort(first):
+        most, unit = total[at] ** 2 / squared[at], squared[at] / total[at]
+        spread, excess, largest = bernoulli_variance(share[at], most), 0.0, 0.0
+        for cross, pairs, free, rare in (estimates[at] for estimates in clusterings):
+            correlation = icc(cross / unit**2, spread * pairs / unit**2, free, rare)
+            excess, largest = excess + correlation * pairs / unit**2, max(largest, pairs / unit**2)
+        # Starts and variants overlap, so the larger excess bounds their sum; tasks are fixed and add no variance.
+        count = float(most**2 / (most * left[at] + min(excess, largest)))
+        interval = wilson_interval(share[at], count)
+        if not clusterings[0][at, 2]:
+            interval = replace(interval, method=f"{interval.method}, {UNVARIED}", one_start=True)
+        result[rows.select(by).row(int(first[at])) if by else ()] = count, interval
+    return result
+
+
+def _correlation(
+    group: np.ndarray,
+    strata: Nest,
+    clusters: np.ndarray,
+    hits: np.ndarray,
+    weights: np.ndarray,
+    off: np.ndarray,
+) -> np.ndarray:
+    """Return the terms of the correlation within clusters (starts or variants) of each group: (groups, 4).
+
+    The columns are the sum of products over pairs of rows in the same cluster, the sum of the products of their
+    weights, the degrees of freedom, and the number of clusters with the rarer outcome. All but the last include only
+    strata with several clusters.
+    """
+    (stratum, of), groups = strata, group.max() + 1
+    nest = _number_clusters(stratum, clusters)
+    squares, free = _between_sums(off, stratum, nest)
+    cross = squares - _between_sums(off, stratum, None)[0]
+    pairs = _squared_sums(weights, stratum, nest)[0] - _squared_sums(weights, stratum, None)[0]
+    where, belongs = _number_clusters(group, clusters)
+    won, lost = (np.bincount(where, outcome) > 0 for outcome in (hits > 0, hits < 1))
+    rare = np.minimum(np.bincount(belongs, won, groups), np.bincount(belongs, lost, groups))
+    sums = (np.bincount(of, np.where(free > 0, term, 0), groups) for term in (cross, pairs, free))
+    return np.column_stack([*sums, rare])
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,95 +192,6 @@ def group_shares(rows: pl.DataFrame, hit: str, by: Sequence[str] = ()) -> list[G
         hits, names = int(group[hit].sum()), dict(zip(by, key, strict=True))
         result.append(GroupShare(names, group, hits, hits / len(group), estimates[key][1]))
     return result
-
-
-class Clusters:
-    """Groups, tasks, starts and variants of a set of rows, computed once for several estimates."""
-
-    def __init__(self, rows: pl.DataFrame, by: Sequence[str] = (), given: Sequence[str] = ("task",)) -> None:
-        self.rows = with_starts(rows)
-        if self.rows.is_empty():
-            return
-        group, task, start, stratum, variant = _cluster_codes(self.rows, by, given)
-        self._group, (self._task, self._tasks_group) = group, _number_clusters(group, task)
-        self._starts = _Correlation(group, (self._task, self._tasks_group), start)
-        self._variants = _Correlation(group, _number_clusters(group, stratum), variant)
-        _, first = np.unique(group, return_index=True)
-        self._keys = {
-            int(at): self.rows.select(by).row(int(first[at])) if by else () for at in np.argsort(first)
-        }
-
-    def shares(
-        self, hit: pl.Series, weight: pl.Series | None = None
-    ) -> dict[tuple[Any, ...], tuple[float, Interval]]:
-        """Return the effective sample size and Wilson interval of each group, like the function `shares`."""
-        if self.rows.is_empty():
-            return {}
-        hits = hit.cast(pl.Float64).to_numpy()
-        weights = np.ones(len(hits)) if weight is None else weight.cast(pl.Float64).to_numpy()
-        group = self._group
-        total, squared = np.bincount(group, weights), np.bincount(group, weights**2)
-        share = np.bincount(group, weights * hits) / total
-        off = weights * (hits - share[group])
-        clusterings = [kind.estimate(hits, weights, off) for kind in (self._starts, self._variants)]
-        # Fraction of an episode's variance that is within tasks. The variance of a task is shrunk towards that of all
-        # tasks; the fewer starts it has, the more it is shrunk.
-        where, of = self._task, self._tasks_group
-        here = np.bincount(where, weights * hits) / np.bincount(where, weights)
-        many = np.bincount(self._starts.clusters[1])
-        own = here * (1 - here) * many / np.maximum(many - 1, 1)
-        whole = share * (1 - share)
-        shrunk = (_PRIOR_STARTS * whole[of] + many * own) / (_PRIOR_STARTS + many)
-        squares = np.bincount(where, weights**2)
-        mean = np.bincount(of, squares * np.where(many > 1, shrunk, whole[of])) / np.bincount(of, squares)
-        left = np.where(whole > 0, np.clip(mean / np.where(whole > 0, whole, 1.0), 0.0, 1.0), 1.0)
-        result = {}
-        for at, key in self._keys.items():
-            most, unit = total[at] ** 2 / squared[at], squared[at] / total[at]
-            spread, excess, largest = bernoulli_variance(share[at], most), 0.0, 0.0
-            for cross, pairs, free, rare in (estimates[at] for estimates in clusterings):
-                correlation = icc(cross / unit**2, spread * pairs / unit**2, free, rare)
-                excess, largest = excess + correlation * pairs / unit**2, max(largest, pairs / unit**2)
-            # Starts and variants overlap, so the larger excess bounds their sum; tasks are fixed and add no variance.
-            count = float(most**2 / (most * left[at] + min(excess, largest)))
-            interval = wilson_interval(share[at], count)
-            if not clusterings[0][at, 2]:
-                interval = replace(interval, method=f"{interval.method}, {UNVARIED}", one_start=True)
-            result[key] = count, interval
-        return result
-
-    def median(self, values: pl.Series) -> Interval | None:
-        """Return the interval of the median of all rows, like the function `medians`."""
-        count, _ = self.shares(values <= values.median())[()]
-        return median_interval(values.to_numpy().astype(float), count)
-
-
-class _Correlation:
-    """Correlation between rows that share a start or a variant."""
-
-    def __init__(self, group: np.ndarray, strata: Nest, clusters: np.ndarray) -> None:
-        self._stratum, self._of = strata
-        self._groups = group.max() + 1
-        self.clusters = _number_clusters(self._stratum, clusters)
-        self._in_group = _number_clusters(group, clusters)
-
-    def estimate(self, hits: np.ndarray, weights: np.ndarray, off: np.ndarray) -> np.ndarray:
-        """Return the terms of the intra-cluster correlation of each group: (groups, 4).
-
-        The columns are the sum of products over pairs of rows in the same cluster, the sum of the products of their
-        weights, the degrees of freedom, and the number of clusters with the rarer outcome. All but the last include
-        only strata with several clusters.
-        """
-        stratum, clusters, groups = self._stratum, self.clusters, self._groups
-        squares, free = _between_sums(off, stratum, clusters)
-        several = free > 0
-        cross = squares - _between_sums(off, stratum, None)[0]
-        pairs = _squared_sums(weights, stratum, clusters)[0] - _squared_sums(weights, stratum, None)[0]
-        where, belongs = self._in_group
-        won, lost = (np.bincount(where, outcome) > 0 for outcome in (hits > 0, hits < 1))
-        rare = np.minimum(np.bincount(belongs, won, groups), np.bincount(belongs, lost, groups))
-        sums = (np.bincount(self._of, np.where(several, term, 0), groups) for term in (cross, pairs, free))
-        return np.column_stack([*sums, rare])
 
 
 def difference(
@@ -246,17 +220,13 @@ def difference(
     return newcombe((usual[0], usual[1]), (counts[0], counts[1]), min(max(together, -1.0), 1.0)), apart**0.5
 
 
-def linear(rows: pl.DataFrame, off: pl.Expr) -> float:
-    """Return the half-width of the 95 % interval of a statistic whose linearised error is the sum of ``off``."""
-    return float(Z * variances(rows, off)[0] ** 0.5)
-
-
 def mean(rows: pl.DataFrame, column: str) -> Interval | None:
     """Return the Student interval of a mean; None for fewer than two distinct values."""
     middle = float(rows[column].mean())  # type: ignore[arg-type]
     if rows[column].n_unique() < 2:
         return None
-    half = linear(rows, (pl.col(column) - middle) / len(rows))
+    (variance,) = variances(rows, (pl.col(column) - middle) / len(rows))
+    half = Z * variance**0.5
     return Interval(middle - half, middle + half, "student, over starts and variants")
 
 
@@ -268,8 +238,7 @@ def medians(
     Uses the effective sample size of the fraction below the median. The interval is None if that size is below six.
     """
     middle = pl.col(column).median().over(by) if by else pl.col(column).median()
-    below = rows.select(pl.col(column) <= middle)[column]
-    counts = Clusters(rows, by).shares(below)
+    counts = shares(rows.with_columns(_below=pl.col(column) <= middle), "_below", by)
     return {
         key: median_interval(group[column].to_numpy().astype(float), counts[key][0])
         for key, group in group_rows(rows, by)

@@ -17,10 +17,11 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 import polars as pl
 
+from assay.episodes.spec import CONTROL
 from assay.measures.clustering import UNIT, difference, variances
-from assay.measures.frames import PAIR, START, controls, perturbed_rows, sums, valid_rows
+from assay.measures.frames import PAIR, START, controls, sums, valid_rows
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.views.forest import MOST, Mark, change_drawing
+from assay.measures.views.forest import MOST, Mark, forest_drawing
 from assay.measures.views.style import ORANGE, Drawing
 from assay.measures.views.table import Column, Kind, Table
 from assay.measures.views.wording import between, number, p_phrase, p_value, percent, plural, points
@@ -228,9 +229,8 @@ def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Co
     pairs = list(combinations(enumerate(tables), 2))
     fair, nonsense = shared.filter("plausible"), shared.filter(~pl.col("plausible"))
     control = {f"_control_{run}": pl.col(f"_{run}") for run in range(len(tables))}
-    perturbed = perturbed_rows(fair).join(
-        controls(fair).select(*PAIR, **control), on=PAIR, maintain_order="left"
-    )
+    own_controls = controls(fair).select(*PAIR, **control)
+    perturbed = fair.filter(pl.col("condition") != CONTROL).join(own_controls, on=PAIR, maintain_order="left")
 
     def by_condition(rows: pl.DataFrame) -> Groups:
         return [(str(name), group) for (name,), group in rows.group_by("condition", maintain_order=True)]
@@ -516,5 +516,5 @@ def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
         f"wordings. Holm p: exact test over starts with Holm's correction; filled marks: p < {SURE:g}."
     )
     along = "difference between the drops, points (right: second run is more robust)"
-    title = "Comparison of robustness"
-    return change_drawing(f"robustness{suffix}", title, caption, groups, along=along, heads=("Holm p",))
+    name, title = f"robustness{suffix}", "Comparison of robustness"
+    return forest_drawing(name, title, caption, groups, along=along, heads=("Holm p",), unit="points")

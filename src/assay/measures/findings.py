@@ -15,7 +15,7 @@ import polars as pl
 from assay.measures.flaws import Degree
 from assay.measures.result import Result
 from assay.support.stats.intervals import Interval
-from assay.support.stats.significance import SURE, binomial_at_least
+from assay.support.stats.significance import SURE
 
 if TYPE_CHECKING:
     from assay.measures.measure import Measure
@@ -155,16 +155,6 @@ def evidence_from(
 def one_sided_p(change: float, p: float) -> float:
     """Return the one-sided p value for a decrease from the two-sided p value of a change; 1 for an increase."""
     return p / 2 if change < 0 else 1.0
-
-
-def loss(change: Interval) -> Interval:
-    """Return the interval of the loss from the interval of the change."""
-    return Interval(-change.high, -change.low, change.method)
-
-
-def p_above_tolerated(hits: int, count: int) -> float:
-    """Return the exact one-sided p value of a test for a rate above `TOLERATED`."""
-    return binomial_at_least(hits, count, TOLERATED)
 
 
 class Verdict(StrEnum):

@@ -31,6 +31,8 @@ PAIR = ("task", "seed")
 """Columns that a perturbed episode shares with its control."""
 START = ("task", "start")
 """Columns that identify a start; episodes with the same start are not independent."""
+IN_ANOTHER_WORLD = pl.col("axis").str.split("+").list.contains("world").fill_null(False)
+"""Whether the axis of a row includes ``world``."""
 
 
 def require(frame: pl.DataFrame, *names: str) -> None:
@@ -42,7 +44,7 @@ def require(frame: pl.DataFrame, *names: str) -> None:
 
 def valid_rows(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the rows without errors, with a column ``success`` (0 or 1). Raises MeasureError if none exist."""
-    rows = with_starts(frame.filter(pl.col("outcome") != "error")).with_columns(
+    rows = frame.filter(pl.col("outcome") != "error").with_columns(
         success=(pl.col("outcome") == "success").cast(pl.Int64)
     )
     if not len(frame):
@@ -50,11 +52,6 @@ def valid_rows(frame: pl.DataFrame) -> pl.DataFrame:
     if not len(rows):
         raise MeasureError(f"all {len(frame)} episodes ended in an error")
     return rows
-
-
-def with_starts(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with a column ``start``, which defaults to the seed."""
-    return rows if "start" in rows.columns else rows.with_columns(start=pl.col("seed"))
 
 
 def group_rows(rows: pl.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
@@ -68,11 +65,6 @@ def group_rows(rows: pl.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, .
 def controls(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the control rows, one for each task and seed (the first if a plan has several)."""
     return rows.filter(pl.col("condition") == CONTROL).unique(PAIR, keep="first", maintain_order=True)
-
-
-def perturbed_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows other than controls."""
-    return rows.filter(pl.col("condition") != CONTROL)
 
 
 def guessable(frame: pl.DataFrame) -> pl.DataFrame:
@@ -97,12 +89,8 @@ def pairs(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
     """
     names = dict.fromkeys(("success", *columns))
     control = controls(rows).select(*PAIR, *(pl.col(name).alias(f"control_{name}") for name in names))
-    return perturbed_rows(rows).join(control, on=PAIR, how="inner", maintain_order="left")
-
-
-def in_another_world() -> pl.Expr:
-    """Return an expression for whether the axis of a row includes ``world``."""
-    return pl.col("axis").str.split("+").list.contains("world").fill_null(False)
+    perturbed = rows.filter(pl.col("condition") != CONTROL)
+    return perturbed.join(control, on=PAIR, how="inner", maintain_order="left")
 
 
 def sums(rows: pl.DataFrame, by: Sequence[str], **values: pl.Expr) -> np.ndarray:

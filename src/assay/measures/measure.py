@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+import polars as pl
+
 from assay.measures.findings import Finding, FlawTest, Profiles, Untested
 from assay.measures.flaws import ABSENT, CONSEQUENCES, Flaw, OwnFlaw
 from assay.measures.result import MeasureError
@@ -106,8 +108,18 @@ class Measure(Generic[T_co]):
 
     def applies(self, run: RunData) -> bool:
         """Return whether the measure is meaningful for a run; evaluating it may still raise MeasureError."""
-        fits = not self.continuous or run.world.continuous
-        return fits and self.world in ("", run.world.name) and all(run.has(column) for column in self.needs)
+        if (self.continuous and not run.world.continuous) or self.world not in ("", run.world.name):
+            return False
+        columns = run.whole.columns
+        for name in self.needs:
+            if name.endswith(":"):
+                has_values = any(column.startswith(name) for column in columns)
+            else:
+                texts = run.whole[name].cast(pl.String).fill_null("") if name in columns else pl.Series([""])
+                has_values = not texts.is_in(("", "{}")).all()
+            if not has_values:
+                return False
+        return True
 
 
 MEASURES: Registry[Measure[Any]] = Registry(

@@ -53,8 +53,9 @@ def drops_by_axis(profile: Profile) -> tuple[Drop, ...]:
     if other is None or not len(other.rows):
         return drops
     same: dict[object, list[Drop]] = {}
+    requests = set(other.rows["condition"])
     for drop in profile.get(DROPS) or ():
-        if drop.plausible and drop.group["condition"] not in other.conditions:
+        if drop.plausible and drop.group["condition"] not in requests:
             same.setdefault(drop.family, []).append(drop)
     return tuple(
         replace(pool_drops(same[axis]), group=drop.group, family=drop.family)

@@ -7,7 +7,7 @@ results.get(PRIDE)          # the same with its type; None if missing
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar, overload
 
 from assay.measures.failure.near_far import OURS, NearFarRule
@@ -20,24 +20,14 @@ from assay.support.stats.intervals import plain
 T = TypeVar("T")
 
 
-class Profile(Mapping[str, Any]):
-    """Results of measures by name."""
+class Profile(dict[str, Any]):
+    """Results of measures by name, each of which may be a `Missing`; measures that do not apply are left out."""
 
     def __init__(self, planned: int, done: int, errors: dict[str, int], results: Mapping[str, Any]) -> None:
+        super().__init__(results)
         self.planned, self.done = planned, done
         self.errors = errors
         """Number of episodes by error message."""
-        self._results = dict(results)
-
-    def __getitem__(self, name: str) -> Any:
-        """Return the result of a measure, or a `Missing`. Raises KeyError if the measure does not apply."""
-        return self._results[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._results)
-
-    def __len__(self) -> int:
-        return len(self._results)
 
     @overload
     def get(self, key: Measure[T], default: None = None) -> T | None: ...
@@ -45,18 +35,13 @@ class Profile(Mapping[str, Any]):
     def get(self, key: str, default: Any = None) -> Any: ...
     def get(self, key: Measure[Any] | str, default: Any = None) -> Any:
         """Return the result of a measure, or the default if the measure does not apply or lacks data."""
-        result = self._results.get(key.name if isinstance(key, Measure) else key, default)
+        result = super().get(key.name if isinstance(key, Measure) else key, default)
         return default if isinstance(result, Missing) else result
-
-    def why(self, name: str) -> str:
-        """Return the reason why a result is missing; empty if it exists or if the measure does not apply."""
-        result = self._results.get(name)
-        return result.missing if isinstance(result, Missing) else ""
 
     def as_json(self) -> dict[str, Any]:
         """Return all results as plain JSON types."""
         counts = {"planned": self.planned, "done": self.done, "errors": self.errors}
-        return counts | {name: plain(result) for name, result in self._results.items()}
+        return counts | {name: plain(result) for name, result in self.items()}
 
 
 def profile(store: Store, *, with_paths: bool = True, near_far: NearFarRule = OURS) -> Profile:

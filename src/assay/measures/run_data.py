@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from assay.measures.frames import label_changes, perturbed_rows, plausible
+from assay.episodes.spec import CONTROL
+from assay.measures.failure.near_far import OURS, NearFarRule
+from assay.measures.frames import label_changes, plausible
 from assay.measures.memory.paths import Paths
 from assay.measures.result import MeasureError, Missing, attempt
 from assay.runs.store import Store
 
 if TYPE_CHECKING:
-    from assay.measures.failure.near_far import NearFarRule
     from assay.measures.measure import Measure
 
 T = TypeVar("T")
@@ -22,10 +23,10 @@ T = TypeVar("T")
 class RunData:
     """Data of a run, as passed to measures. Intermediate results that several measures share are computed once."""
 
-    def __init__(self, store: Store, *, with_paths: bool = True, near_far: NearFarRule | None = None) -> None:
+    def __init__(self, store: Store, *, with_paths: bool = True, near_far: NearFarRule = OURS) -> None:
         self._store, self._with_paths = store, with_paths
         self.near_far = near_far
-        """Rule that separates near from far failures; None for the default."""
+        """Rule that separates near from far failures."""
         self._results: dict[str, Any] = {}
         self.world = store.world
         """Traits of the run's world."""
@@ -33,31 +34,16 @@ class RunData:
         """All recorded episodes, one row each, as `Store.frame` returns them: labels are columns."""
         self.frame = self.whole.drop(*self.world.start_columns, strict=False)
         """All recorded episodes, without the columns that the start determines: they do not distinguish variants."""
-
-    @cached_property
-    def meta(self) -> dict[str, Any]:
-        """Provenance and plan of the run."""
-        return self._store.meta
-
-    @cached_property
-    def counts(self) -> pl.DataFrame:
-        """Number of episodes by condition: planned, done, success, failure, error."""
-        return self._store.counts()
-
-    @cached_property
-    def stopped(self) -> dict[str, dict[str, Any]]:
-        """Conditions that were stopped early, with the stopping rule and its statistics."""
-        return self._store.stopped
-
-    @cached_property
-    def plausible(self) -> pl.DataFrame:
+        self.plausible = plausible(self.frame)
         """Rows in which success is expected."""
-        return plausible(self.frame)
-
-    @cached_property
-    def perturbed(self) -> pl.DataFrame:
+        self.perturbed = self.plausible.filter(pl.col("condition") != CONTROL)
         """Perturbed rows in which success is expected."""
-        return perturbed_rows(self.plausible)
+        self.meta = store.meta
+        """Provenance and plan of the run."""
+        self.counts = store.counts()
+        """Number of episodes by condition: planned, done, success, failure, error."""
+        self.stopped = store.stopped
+        """Conditions that were stopped early, with the stopping rule and its statistics."""
 
     @cached_property
     def changed(self) -> pl.DataFrame:
@@ -71,18 +57,15 @@ class RunData:
             raise MeasureError("the trajectories of the run were not loaded")
         return Paths.of(self._store.trajectories())
 
-    def has(self, column: str) -> bool:
-        """Return whether any episode has a value in a column; ``name:`` matches all columns with that prefix."""
-        if column.endswith(":"):
-            return any(name.startswith(column) for name in self.whole.columns)
-        return column in self.whole.columns and bool(
-            (~self.whole[column].cast(pl.String).fill_null("").is_in(("", "{}"))).any()
-        )
-
     def attempt(self, measure: Measure[T]) -> T | Missing:
         """Return the result of a measure, or the reason why it is missing. Results are cached."""
         if measure.name not in self._results:
-            self._results[measure.name] = attempt(measure.measure, self)
+            applies = measure.applies(self)
+            self._results[measure.name] = (
+                attempt(measure.measure, self)
+                if applies
+                else Missing("the measure does not apply to the run")
+            )
         result: T | Missing = self._results[measure.name]
         return result
 

@@ -1,14 +1,21 @@
-"""The control of an episode: the unperturbed task with the same seed, as in training."""
+"""The control of an episode (the unperturbed task with the same seed), and the oracle's episodes in controls."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from assay import tasks
-from assay.episodes import EpisodeSpec
+from assay.episodes import EpisodeSpec, rollout
+from assay.policies.oracle.policy import Oracle
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv, initial_state
+from assay.tasks import Goal
 
 
 def control(spec: EpisodeSpec, states: Path | None = None) -> SceneEnv:
@@ -23,3 +30,25 @@ def control(spec: EpisodeSpec, states: Path | None = None) -> SceneEnv:
 @lru_cache(maxsize=4)
 def _simulation(task: str, pack: str) -> Simulation:
     return Simulation(compile_scene(tasks.load(task).scene, load_pack(pack)))
+
+
+class MemorisedEpisode(NamedTuple):
+    """An episode of the oracle in a control."""
+
+    instruction: str
+    positions: Mapping[str, np.ndarray]
+    """Initial position (3,) of each entity, in metres."""
+    actions: np.ndarray
+    """Actions of the episode, shape (steps, 7)."""
+
+
+@lru_cache(maxsize=256)
+def memorise(spec: EpisodeSpec, states: Path | None = None, goal: Goal | None = None) -> MemorisedEpisode:
+    """Run the oracle in an episode's control and return its episode; ``goal`` replaces the task's goal."""
+    env = control(spec, states)
+    if goal is not None:
+        env.task = replace(env.task, goal=goal)
+    env.reset(spec)
+    positions = {name: env.simulation.pose(name)[0] for name in env.simulation.compiled.entities}
+    result = rollout(env, Oracle(), spec)
+    return MemorisedEpisode(env.task.instruction.text, positions, result.trajectory.actions)

@@ -1,6 +1,6 @@
-"""The identity of a policy: digests of its source and of the files in its fields, and its fingerprint.
+"""The identity of a policy: digests of its source and of the files named in its fields, and its fingerprint.
 
-A run stores the identity, so that one file never mixes the episodes of two policies.
+A run stores the identity, so that one run file never contains episodes of two policies.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from assay.support.files import digest_of_file
 from assay.support.plugins import PYTHON, SCRIPT
 
 FINGERPRINT = "fingerprint"
-"""Name of the class method (or, for objects, the method) that returns any further dependencies of a policy."""
+"""Name of the class method (or, for objects, the method) that describes any further dependencies of a policy."""
 _INSTALLED = ("site-packages", "dist-packages")
 _OWN = "assay"
 
 
 def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
-    """Return the identity of a policy, given as an address or an object, as a map from dependency name to digest.
+    """Return the identity of a policy, given as an address or an object: a map from the name of a dependency to its
+    digest.
 
     Dependencies are the source of a user's class (its module, and the modules next to it that it imports), the files
-    in its fields, and the result of its class method ``fingerprint``, called with the fields. The map is empty for
-    servers, which report their own identity. Raises PolicyError.
+    named in its fields, and the result of its class method ``fingerprint``, called with the fields. The map is empty
+    for servers, which report their own identity. Raises PolicyError.
     """
     if not isinstance(policy, str):
         # The source of a script is left out, because it may still change, and so is a class method `fingerprint`,
@@ -60,7 +61,9 @@ def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
             if path.is_file():
                 digests[f"{name} {path.name}"] = digest_of_file(path)[:12]
         except OSError as error:
-            raise PolicyError(f"{name}={value}: cannot be read: {error.strerror or error}") from None
+            raise PolicyError(
+                f"the file in {name}={value} cannot be read: {error.strerror or error}"
+            ) from None
     if address.startswith(PYTHON):
         digests |= source_digests(factory.__module__)
         static = inspect.getattr_static(factory, FINGERPRINT, None)
@@ -74,10 +77,10 @@ def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
 
 
 def source_digests(module: str) -> dict[str, str]:
-    """Return digests, by file, of a module and, recursively, of the modules next to it that it imports.
+    """Return the digests, keyed by file, of a module and, recursively, of the modules next to it that it imports.
 
-    These are the modules in the folder of its top-level package or module; for an installed package, only its own
-    modules. Assay's modules are excluded, because a run stores Assay's version.
+    These are the modules in the folder of its top-level package or module; for an installed package, only the modules
+    of that package. Assay's modules are excluded, because a run stores Assay's version.
     """
     file = Path(getattr(sys.modules.get(module), "__file__", None) or "")
     top = module.partition(".")[0]
@@ -103,7 +106,7 @@ def source_digests(module: str) -> dict[str, str]:
 
 
 def _imports(file: Path, module: str) -> Iterator[str]:
-    """Yield the fully qualified names that a module's source imports, including names defined in modules."""
+    """Yield the fully qualified names of the modules, and of the names in modules, that a source file imports."""
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):

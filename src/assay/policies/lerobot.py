@@ -1,8 +1,8 @@
-"""LeRobot policies in this process: ``lerobot:PATH``, a folder written by ``save_pretrained``.
+"""LeRobot policies that run in this process: ``lerobot:PATH``, a folder written by ``save_pretrained``.
 
 Observations are those of ``assay collect`` and ``lerobot-eval --env.type=assay``: the images ``image`` and ``image2``,
-``rotated`` and at the resolution of the training data, and the state of 8 numbers. LeRobot is not an extra of Assay,
-because it pins other versions of shared dependencies.
+rotated by 180 degrees and at the resolution of the training data, and the state of 8 numbers. LeRobot is not an extra
+of Assay, because it requires other versions of shared dependencies.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class LerobotPolicy:
     def __init__(
         self, path: str, device: str = "", orientation: str = Orientation.ROTATED, wait: int = 10
     ) -> None:
-        """``device``: cpu, cuda, ... (default: chosen by LeRobot). ``wait``: waiting steps at an episode's start."""
+        """``device``: such as cuda, by default chosen by LeRobot. ``wait``: waiting steps at an episode's start."""
         self._path = Path(path)
         self._device, self._orientation = device, parse_orientation(orientation)
         self.waiting = wait
@@ -59,7 +59,7 @@ class LerobotPolicy:
                 f"{path} expects {', '.join(unknown)}; supported inputs: {', '.join((*cameras, STATE))}"
             )
         if find_spec("lerobot") is None:
-            raise PolicyError("lerobot:PATH needs LeRobot. Install with: pip install 'lerobot>=0.6.1'")
+            raise PolicyError("lerobot:PATH needs LeRobot: install it with pip install 'lerobot>=0.6.1'")
         weights = self._path / WEIGHTS
         self.metadata = {
             "type": str(config.get("type")),
@@ -69,7 +69,7 @@ class LerobotPolicy:
         self._policy: Any = None
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Begin an episode, and seed the policy's random numbers with the episode's seed."""
+        """Begin an episode, and seed PyTorch's random numbers with the episode's seed."""
         import torch
 
         if self._policy is None:
@@ -79,7 +79,7 @@ class LerobotPolicy:
         torch.manual_seed(int(stream("lerobot", spec.task, spec.seed).integers(2**31)))
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Return the next action, or all actions of a chunk that need no new observation, shape (k, 7)."""
+        """Return the next actions, shape (k, 7): as many of the predicted chunk as need no new observation."""
         remaining = self.waiting - observation.step
         if remaining > 0:
             return np.tile(STILL, (remaining, 1))

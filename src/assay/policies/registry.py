@@ -5,7 +5,6 @@ Fields are set after a question mark: ``clumsy?miss=0.3``, ``replay?seeds=0,1``.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -42,7 +41,7 @@ def load_policy(address: str, world: str = LIBERO) -> Policy:
 
 
 def missing_methods(policy: object) -> str:
-    """Return the required methods that an object or class lacks, as text for a message; empty if it has all of them."""
+    """Return the required methods that an object or class lacks, joined for a message; empty if it lacks none."""
     return " and no ".join(name for name in ("reset", "act") if not callable(getattr(policy, name, None)))
 
 
@@ -64,7 +63,7 @@ def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
 
 
 def connect_policy(address: str, world: str = LIBERO) -> tuple[Policy, dict[str, str]]:
-    """Create a policy, connect it to its server, if it has one, and return it with its metadata.
+    """Create a policy, connect it to its server if it has one, and return the policy with its metadata.
 
     The metadata of a user's class is omitted, because a run with worker processes does not instantiate the class.
     """
@@ -116,7 +115,8 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
 
 
 def _suggest_python(name: str) -> str:
-    """Return the address meant by ``my_policy.py``, ``my_policy.py:Mine`` or ``my_policy:Mine``; empty otherwise.
+    """Return the address that was probably meant by ``my_policy.py``, ``my_policy.py:Mine`` or ``my_policy:Mine``, or
+    nothing.
 
     A file outside the working directory is importable only from its own folder, which the suggestion then names.
     """
@@ -126,12 +126,6 @@ def _suggest_python(name: str) -> str:
         inside = file.resolve().is_relative_to(Path.cwd())
         path = file.resolve().relative_to(Path.cwd()) if inside else Path(file.name)
         module = ".".join(path.with_suffix("").parts)
-        if not attribute and file.is_file():
-            classes = [node for node in ast.parse(file.read_bytes()).body if isinstance(node, ast.ClassDef)]
-            has_act = (
-                node for node in classes if any(getattr(part, "name", "") == "act" for part in node.body)
-            )
-            attribute = next((node.name for node in has_act), "")
         where = "" if inside else f" with {file.resolve().parent} on PYTHONPATH"
         return f"'{PYTHON}{module}:{attribute or 'Class'}'{where}"
     is_module = attribute.isidentifier() and all(part.isidentifier() for part in module.split("."))

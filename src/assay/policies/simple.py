@@ -17,7 +17,7 @@ class Idle:
     """Waits for the entire episode."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Do nothing."""
+        """Do nothing, because the policy has no state."""
 
     def act(self, observation: Observation) -> np.ndarray:
         """Return the waiting action, shape (1, 7)."""
@@ -25,7 +25,7 @@ class Idle:
 
 
 class Random:
-    """Samples every action uniformly at random, reproducibly for the episode's seed."""
+    """Samples every action uniformly at random; the episode's seed determines the samples."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Seed the random stream."""

@@ -1,4 +1,4 @@
-"""Comparison of run files, and export of several runs as one JSON object."""
+"""Compare run files, and export several runs as one JSON object."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.runs.store import Store
 
 @dataclass(frozen=True, slots=True)
 class ComparedGroup(Result):
-    """Comparison of the runs that share an experiment, asset pack and latency, and therefore episodes."""
+    """Comparison of runs with the same experiment, asset pack and latency, which therefore share episodes."""
 
     names: tuple[str, ...]
     comparison: Comparison | Missing
@@ -34,7 +34,7 @@ def compare_runs(runs: Mapping[str, Path], *, margin: float = MARGIN) -> Compari
 
 
 def compare_suites(runs: Mapping[str, Path], reports: Sequence[RunReport]) -> list[ComparedGroup]:
-    """Compare the runs of each experiment that several ``reports`` share; ``runs`` are their paths by name."""
+    """Compare the runs of each experiment that has several ``reports``; ``runs`` maps names to run files."""
     experiments: dict[tuple[str, str, str], list[str]] = {}
     for report in reports:
         meta = report.meta
@@ -60,7 +60,7 @@ def as_json(
 
 
 def read_outcomes(path: Path) -> pl.DataFrame:
-    """Return the columns of a run that a comparison needs. Raises RunError if the run cannot be read."""
+    """Read the episode columns that a comparison needs. Raises RunError if the run cannot be read."""
     with Store.reading(path) as store:
         try:
             frame = store.frame()

@@ -30,7 +30,7 @@ MOTION_STEPS = 16
 
 @dataclass(frozen=True, slots=True)
 class ConditionImages:
-    """Condition of an experiment with its images."""
+    """A condition of an experiment and its images."""
 
     spec: EpisodeSpec
     text: str
@@ -120,7 +120,7 @@ class _ConditionRenderer:
     def _render(
         self, spec: EpisodeSpec, task: Task, cameras: Sequence[str], *, moving: bool
     ) -> list[np.ndarray]:
-        """Render the observations at the start, or after some steps of motion."""
+        """Render the observation at the start or, if ``moving``, after `MOTION_STEPS` steps."""
         is_same = task.scene == self._control_task.scene
         with nullcontext(self._world) if is_same else open_scene(task.scene, spec.pack) as world:
             senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)

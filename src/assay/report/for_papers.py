@@ -1,4 +1,4 @@
-"""Figures and tables of a report for a paper: in print form, in the folder ``paper`` beside the page."""
+"""Figures and tables of a report in print form, written for a paper to the folder ``paper`` beside the page."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from assay.runs.store import Store
 
 FOLDER = "paper"
 ALL_SUITES = "all"
-"""Name of the row for all task suites together."""
+"""Name of the table row that covers all task suites."""
 
 
 def write_for_papers(report: Report, runs: Mapping[str, Path], folder: Path, how: Print) -> list[str]:
-    """Write all figures and tables of a report in print form to its subfolder ``paper``.
+    """Write all figures and tables of a report in print form to the subfolder ``paper`` of its folder.
 
     Returns the names of the figures that span the full page width because they would be illegible in one column.
     """
@@ -59,7 +59,7 @@ def write_printed(
     *,
     every_form: bool = False,
 ) -> list[str]:
-    """Write figures in print form, and tables as LaTeX or in ``every_form``.
+    """Write figures in print form, and tables as LaTeX; with ``every_form``, also write tables as CSV and Markdown.
 
     Returns the names of the figures that span the full page width because they would be illegible in one column.
     """
@@ -78,9 +78,9 @@ def write_printed(
 
 
 def main_table(runs: Mapping[str, Path], called: Callable[[str], str] = lambda name: name) -> Table:
-    """Make the main table of a paper: success of controls and perturbed episodes, by run and task suite.
+    """Make the main table of a paper: success rates of controls and perturbed episodes, by run and task suite.
 
-    ``called`` maps policies, experiments and suites to printed names. A value that all rows share is in the title.
+    ``called`` maps policies, experiments and suites to printed names. A name that all rows share is moved to the title.
     """
     rows: list[tuple[str, str, str, Drop]] = []
     for name, path in runs.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,34 +34,34 @@ from assay.runs.provenance import ALL, all_conditions
 
 PAGE = "index.html"
 FIGURES, TABLES = "figures", "tables"
-"""Names of the folders beside the page."""
+"""Names of the folders for figures and tables, beside the page."""
 BRAND = '<p class="brand">Assay report</p>'
 """HTML element that marks a page as written by Assay."""
 SECTIONS: Mapping[str, str] = {
     "Reliance on the prompt": "If the prompt no longer specifies the task, a policy that "
     "follows the prompt succeeds only by chance.",
-    "Tasks and levels": "L1 has new positions, L2 new combinations of shapes and textures, L3 new objects, L4 new "
-    "tasks. With mistakes allowed, an episode has ten actions, or twice the minimum; otherwise, it has the minimum.",
+    "Tasks and levels": "Level L1 has new positions, L2 new combinations of shape and texture, L3 new objects, and "
+    "L4 new tasks. If mistakes are allowed, an episode has ten actions, or twice the minimum; otherwise, the minimum.",
     "Success and drops": "Every perturbed episode is paired with its control: the same task and "
     "seed without perturbations.",
-    "Beyond success": "Progress of failed episodes, persistence of success after the gripper opens, and "
-    "objects that are moved, toppled or left open along the way.",
+    "Beyond success": "The progress of failed episodes, whether success persists after the gripper opens, and the "
+    "objects that were moved, toppled or left open along the way.",
     "Words": "Paraphrases change how objects are named and how the action is expressed; a good policy is invariant "
     "to both. PD is the distance of an instruction from the original; PRIDE is success weighted by PD.",
-    "World": "The perturbation grows from left to right.",
-    "Events": "Changes during the episodes. Whether an event is triggered depends on the policy and is reported "
-    "separately from its effect.",
-    "Memorisation": "Whether the policy repeats the control's trajectory when a change calls for a different one.",
-    "Failures": "Near failures are execution errors: the trajectory stays close to the successful one. Far "
+    "World": "The magnitude of the perturbation increases from left to right.",
+    "Events": "Changes during an episode. Whether such an event is triggered depends on the policy, so this is "
+    "reported separately from the effect of the event.",
+    "Memorisation": "How often the policy repeats the control's trajectory although the change requires another one.",
+    "Failures": "Near failures are execution errors: the trajectory stays close to the successful ones. Far "
     "failures follow a different plan.",
-    "Grounding": "The object that the robot approached, compared with the one in the instruction. The first object "
-    "moved is the better evidence; a first touch may be incidental.",
-    "Attribution": "The cost of each factor when several change at once.",
-    "Time": "Duration of successes, and the cost of a tighter time limit.",
+    "Grounding": "The object that the robot approached, compared with the object named in the instruction. The first "
+    "object moved is better evidence than the first object touched, because a touch may be accidental.",
+    "Attribution": "The success lost to each factor when several factors change at once.",
+    "Time": "The duration of successful episodes, and the successes that a tighter time limit would lose.",
 }
 """Introduction of each built-in section, in the order of the page; sections added by plugins follow."""
 MAX_LISTED = 10
-"""Maximum number of errors, reasons for refusal and stopped conditions in the table of the configuration."""
+"""Maximum number of errors, of reasons for refusal and of stopped conditions in the configuration table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +80,16 @@ class RunBlock:
 
     report: RunReport
     anchor: str
-    """Anchor on the page, and folder of the run's figures and tables."""
+    """HTML anchor of the run, which is also the name of the subfolder for its figures and tables."""
     banners: list[str]
-    diagnosis: Diagnosis
     advice: list[Advice]
     sentences: list[str]
     numbers: list[KeyNumber]
     facts: list[tuple[str, str]]
-    """Configuration of the run: names and values."""
+    """Configuration of the run, as pairs of name and value."""
     sections: list[ReportSection]
     missing: dict[str, list[str]]
-    """Names of the measures without a result, by reason."""
+    """Names of the measures that have no result, by the reason for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ class Report:
     policies: dict[str, Diagnosis]
     """Joint diagnosis of each policy with several runs, by title."""
     left_out: dict[str, str]
-    """Reason why each run that is left out cannot be read, by name."""
+    """Runs that could not be read, by name, with the reason for each."""
 
     @property
     def overview(self) -> Table:
@@ -136,7 +135,7 @@ class Report:
     def html(self) -> str:
         """Return the page as HTML."""
         values = {"report": self, "version": __version__, "not_tested": not_tested}
-        page = render("page.html.jinja", finalize=keep_units, **values)
+        page = render("page.html.jinja", keep_units=True, **values)
         terms = {term: text for term, text in GLOSSARY.items() if term.lower() in page.lower()}
         return page.replace("<!-- glossary -->", render("glossary.html.jinja", glossary=terms), 1)
 
@@ -145,17 +144,15 @@ class Report:
 
         If there are several runs, each has a subfolder for its figures and tables.
         """
-        page = prepare_folder(folder)
-        for part in self.parts:
-            within = "." if len(self.parts) == 1 else part.anchor
-            for section in part.sections:
-                write_files(folder, within, section.drawings, section.tables)
-        if len(self.parts) > 1:
-            write_files(
-                folder, ".", self.shared, [self.overview, *self.shared_tables, *self.comparison_tables]
-            )
-        page.write_text(self.html(), encoding="utf-8")
-        return page
+        is_single = len(self.parts) == 1
+        files = [
+            ("." if is_single else part.anchor, section.drawings, section.tables)
+            for part in self.parts
+            for section in part.sections
+        ]
+        if not is_single:
+            files.append((".", self.shared, [self.overview, *self.shared_tables, *self.comparison_tables]))
+        return write_page(folder, self.html(), files)
 
 
 def build(
@@ -173,7 +170,6 @@ def build(
                 report=report,
                 anchor=f"run-{place}",
                 banners=banners(report),
-                diagnosis=report.conclusions,
                 advice=advice(report),
                 sentences=results,
                 numbers=numbers,
@@ -188,18 +184,9 @@ def build(
         tuple(compared),
         tuple(part for part in shared if isinstance(part, Drawing)),
         tuple(part for part in shared if isinstance(part, Table)),
-        joint_diagnoses(reports),
+        joint_diagnoses(reports) if len(reports) > 1 else {},
         dict(left_out or {}),
     )
-
-
-def keep_units(value: object) -> object:
-    """Return a text with non-breaking spaces between numbers and their units."""
-    if not isinstance(value, str):
-        return value
-    for sign in (" %", "p = ", "p < ", "n = "):
-        value = value.replace(sign, sign.replace(" ", "\N{NO-BREAK SPACE}"))
-    return value
 
 
 def _facts(report: RunReport) -> list[tuple[str, str]]:
@@ -279,7 +266,7 @@ def _build_sections(report: RunReport) -> tuple[list[ReportSection], dict[str, l
 
 
 def _build_shared(reports: Sequence[RunReport]) -> list[Any]:
-    """Make the figures and tables that cover several runs, for measures with results in at least two of them."""
+    """Make the figures and tables that cover several runs, for all measures with results in at least two runs."""
     profiles = {report.name: report.profile for report in reports}
     rates = {
         "control": [(name, profile.get(CONTROLS)) for name, profile in profiles.items()],
@@ -302,10 +289,13 @@ def _build_shared(reports: Sequence[RunReport]) -> list[Any]:
     return parts
 
 
-def prepare_folder(folder: Path) -> Path:
-    """Create a folder for a report, delete an earlier report in it, and return the path of the page.
+def write_page(
+    folder: Path, html: str, files: Iterable[tuple[str, Sequence[Drawing], Sequence[Table]]]
+) -> Path:
+    """Write a page with its figures and tables to a folder, and return the path of the page.
 
-    Other files in the folder are left alone.
+    ``files`` lists figures and tables with the name of their subfolder. An earlier report in the folder is deleted;
+    other files are kept.
     """
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / PAGE
@@ -313,11 +303,17 @@ def prepare_folder(folder: Path) -> Path:
         page.unlink()
         for place in (FIGURES, TABLES):
             shutil.rmtree(folder / place, ignore_errors=True)
+    for within, drawings, tables in files:
+        write_files(folder, within, drawings, tables)
+    page.write_text(html, encoding="utf-8")
     return page
 
 
 def write_files(folder: Path, within: str, drawings: Sequence[Drawing], tables: Sequence[Table]) -> None:
-    """Write figures (SVG) and tables (CSV, Markdown, LaTeX) to a report, in the subfolder ``within`` of each kind."""
+    """Write figures (SVG) and tables (CSV, Markdown, LaTeX) below the folders ``figures`` and ``tables``.
+
+    ``within`` is their subfolder there, or ``.``.
+    """
     figures, texts = folder / FIGURES / within, folder / TABLES / within
     for place in (figures, texts):
         place.mkdir(parents=True, exist_ok=True)

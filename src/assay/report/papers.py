@@ -29,7 +29,7 @@ from assay.measures.run_data import RunData
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import plural
-from assay.report.page import keep_units, prepare_folder, write_files
+from assay.report.page import write_page
 from assay.report.rendering import render
 from assay.report.summary import circumstances
 from assay.runs.store import Store
@@ -39,12 +39,12 @@ T = TypeVar("T")
 
 
 class PaperError(AssayError):
-    """Raised when a paper is unknown or cannot be generated from the runs."""
+    """Raised when a paper is unknown, or when its tables and figures cannot be made from the runs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaperRun:
-    """Run with its name in the tables, its episodes and its measures."""
+    """A run, with its name in tables and figures, its metadata, its episodes and its measures."""
 
     name: str
     """Name of the model in tables and figures, by default the file name."""
@@ -65,9 +65,9 @@ class Exhibit:
     tables: tuple[Table, ...] = ()
     drawings: tuple[Drawing, ...] = ()
     missing: tuple[str, ...] = ()
-    """Reason for each missing part, as one line."""
+    """Reasons why parts are missing, one line each."""
     titled: bool = False
-    """Whether the parts show titles, because there are several of them or one per run."""
+    """Whether each part is shown with its title: if there are several parts, or one per run."""
 
     @property
     def anchor(self) -> str:
@@ -150,7 +150,7 @@ class ExhibitPlan:
     label: str
     title: str
     make: Make
-    """Function of all runs, or of one run if ``of_each``."""
+    """Function that makes the table or figure from all runs, or from one run if ``of_each``."""
     of_each: bool = False
     has_published: bool = False
     """Whether ``make`` takes ``beside``, which adds the published numbers."""
@@ -197,7 +197,7 @@ def of_each(
 
 
 def by_run(measure: Callable[[PaperRun], Any]) -> Callable[[Make], Callable[..., Iterator[Part]]]:
-    """Decorate a function of results by run name so that it takes runs; runs without a result are shown as missing."""
+    """Turn a function of results by run name into a function of runs; runs without a result are shown as missing."""
 
     def decorate(make: Make) -> Callable[..., Iterator[Part]]:
         @wraps(make)
@@ -213,7 +213,7 @@ def by_run(measure: Callable[[PaperRun], Any]) -> Callable[[Make], Callable[...,
 
 
 def unnamed_if_single(results: Mapping[str, T]) -> Mapping[str, T]:
-    """Return results by run, with an empty name for a single run, which needs no legend."""
+    """Return results by run name; the name of a single run becomes empty, because its figure needs no legend."""
     return results if len(results) > 1 else {"": next(iter(results.values()))}
 
 
@@ -250,16 +250,13 @@ class PaperReport:
 
     def html(self) -> str:
         """Return the page as HTML."""
-        return render("paper.html.jinja", finalize=keep_units, report=self, version=__version__)
+        return render("paper.html.jinja", keep_units=True, report=self, version=__version__)
 
     def write(self, folder: Path) -> Path:
         """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX), replacing any earlier report."""
-        page = prepare_folder(folder)
-        for section in self.sections:
-            for part in section.exhibits:
-                write_files(folder, ".", part.drawings, part.tables)
-        page.write_text(self.html(), encoding="utf-8")
-        return page
+        exhibits = [exhibit for section in self.sections for exhibit in section.exhibits]
+        files = [(".", exhibit.drawings, exhibit.tables) for exhibit in exhibits]
+        return write_page(folder, self.html(), files)
 
 
 def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False) -> PaperReport:

@@ -39,7 +39,7 @@ MAX_ERRORS = 3
 
 
 def _sample_paths(store: Store, result: NearFarFailures) -> tuple[TaskPaths, ...]:
-    """Sample trajectories of every task and kind of outcome, evenly over the episodes; most failures first."""
+    """Sample trajectories for every task and outcome, evenly over the episodes; tasks with most failures come first."""
     kinds = {"success": pl.col("success"), "near": pl.col("near"), "far": ~pl.col("near")}
     sampled = []
     for task in sorted(result.tasks, key=lambda task: (-task.failures, task.task, task.goal)):
@@ -85,36 +85,44 @@ class RunReport:
     """Trajectories sampled for figures."""
     damage: str
     """Description of the unreadable parts of the file; empty if the file is intact."""
-    problems: tuple[str, ...] = ()
+    problems: tuple[str, ...]
     """Warnings about plugins that are missing or have changed, and about frequent clipping of actions."""
-    tracebacks: tuple[str, ...] = ()
+    tracebacks: tuple[str, ...]
     """Tracebacks of errors in the policy, one for each error message."""
-    file: str = ""
+    file: str
     """Path of the run file."""
+    policy: str
+    """Label of the policy, or its address if it has no label."""
+    title: str
+    """Title of the report: policy and experiment."""
+    only_errors: bool
+    """Whether every finished episode ended in an error, so that nothing can be measured."""
+    conclusions: Diagnosis
+    """Diagnosis in sentences; if every episode ended in an error, the error messages."""
 
     @classmethod
     def read(cls, path: Path, name: str | None = None, *, near_far: NearFarRule = OURS) -> Self:
         """Read and measure a run, leaving out damaged parts. Raises RunError if it cannot be read."""
         with Store.reading(path) as store:
-            name = name or path.stem
             try:
-                return cls._measure(store, name, near_far)
-            except UNREADABLE as error:
-                damage = f"none of the trajectories can be read: {error}"
-            try:
-                return cls._measure(store, name, near_far, damage)
+                return cls._measure(store, name or path.stem, near_far)
             except UNREADABLE as error:
                 raise RunError(f"{path}: damaged: {error}") from None
 
     @classmethod
-    def _measure(cls, store: Store, name: str, near_far: NearFarRule, damage: str = "") -> Self:
-        meta = store.meta
+    def _measure(cls, store: Store, name: str, near_far: NearFarRule) -> Self:
+        meta, damage = store.meta, ""
+        paths: tuple[TaskPaths, ...] = ()
         problems = load_plugins(meta.get("plugins", ()))
         if warning := store.clipping().warning:
             problems.append(warning[:1].upper() + warning[1:])
-        results = profile(store, with_paths=not damage, near_far=near_far)
-        failures = results.get(FAILURES)
-        paths = () if failures is None else _sample_paths(store, failures)
+        try:
+            results = profile(store, near_far=near_far)
+            failures = results.get(FAILURES)
+            paths = () if failures is None else _sample_paths(store, failures)
+        except UNREADABLE as error:
+            damage = f"none of the trajectories can be read: {error}"
+            results = profile(store, with_paths=False, near_far=near_far)
         counts = store.counts()
         planned = set(counts["condition"])
         refused = Counter[str]()
@@ -124,6 +132,15 @@ class RunReport:
             if condition not in planned:
                 refused_whole.setdefault(str(condition), Counter())[str(reason)] += 1
         findings, adjusted = examine(results)
+        policy = str(meta.get("label") or meta.get("policy", "unknown policy"))
+        title, late = f"{policy} on {meta.get('experiment', 'unknown experiment')}", lateness(meta)
+        conclusions = Diagnosis.of(findings)
+        if only_errors := 0 < results.done <= sum(results.errors.values()):
+            errors = [f"{count:,} x {reason}" for reason, count in results.errors.items()]
+            if more := errors[MAX_ERRORS:]:
+                errors = [*errors[:MAX_ERRORS], plural(len(more), "other reason")]
+            claim = "Every episode ended in an error"
+            conclusions = Diagnosis((f"{claim}: {listed(errors)}.",), (), (), (), f"{claim}.")
         return cls(
             name=name,
             meta=meta,
@@ -140,35 +157,11 @@ class RunReport:
             problems=tuple(problems),
             tracebacks=tuple(store.tracebacks().values()),
             file=str(store.path),
+            policy=policy,
+            title=f"{title} ({late})" if late else title,
+            only_errors=only_errors,
+            conclusions=conclusions,
         )
-
-    @property
-    def title(self) -> str:
-        """Title of the report: policy and experiment."""
-        late = lateness(self.meta)
-        title = f"{self.policy} on {self.meta.get('experiment', 'unknown experiment')}"
-        return f"{title} ({late})" if late else title
-
-    @property
-    def policy(self) -> str:
-        """Label of the policy, or its address if it has no label."""
-        return str(self.meta.get("label") or self.meta.get("policy", "unknown policy"))
-
-    @property
-    def only_errors(self) -> bool:
-        """Whether every finished episode ended in an error, so that nothing can be measured."""
-        return 0 < self.profile.done <= sum(self.profile.errors.values())
-
-    @property
-    def conclusions(self) -> Diagnosis:
-        """Diagnosis in sentences; if every episode ended in an error, the error messages."""
-        if not self.only_errors:
-            return Diagnosis.of(self.diagnosis)
-        errors = [f"{count:,} x {reason}" for reason, count in self.profile.errors.items()]
-        if more := errors[MAX_ERRORS:]:
-            errors = [*errors[:MAX_ERRORS], plural(len(more), "other reason")]
-        claim = "Every episode ended in an error"
-        return Diagnosis((f"{claim}: {listed(errors)}.",), (), (), (), f"{claim}.")
 
     def as_json(self) -> dict[str, Any]:
         """Return the metadata and results as plain JSON types; ``docs/report.md`` describes the keys."""

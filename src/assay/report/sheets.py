@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ GAP = 3
 """Gap between the images of a cell, in pixels."""
 HEADING, SECTION, TITLE, TEXT = (20, 30), (18, 30), (15, 22), (12, 16)
 """Font size and line height, in pixels."""
+LETTER_WIDTH = 0.6
+"""Width reserved for each letter, relative to the font size."""
 PAPER, INK, FAINT = (250, 250, 248), (25, 25, 30), (110, 110, 118)
 
 Font = tuple[int, int]
@@ -80,17 +83,5 @@ def save_sheet(path: Path, heading: str, cells: Sequence[SheetCell | str], *, co
 
 def _wrap(lines: Sequence[str], width: int, font: Font) -> list[str]:
     """Wrap lines to a width in pixels, splitting words that are wider."""
-    measure, wrapped = ImageFont.load_default(font[0]).getlength, list[str]()
-    for line in filter(None, lines):
-        current = ""
-        for word in line.split():
-            if current and measure(f"{current} {word}") > width:
-                wrapped.append(current)
-                current = ""
-            current = f"{current} {word}".strip()
-            while measure(current) > width and len(current) > 1:
-                fits = max(n for n in range(1, len(current)) if n == 1 or measure(current[:n]) <= width)
-                wrapped.append(current[:fits])
-                current = current[fits:]
-        wrapped.append(current)
-    return wrapped
+    letters = int(width / (LETTER_WIDTH * font[0]))
+    return [part for line in lines for part in textwrap.wrap(line, letters)]

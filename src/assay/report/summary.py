@@ -71,12 +71,12 @@ def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int
     settings = meta.get("settings") or {}
     if "certificates" in settings and settings["certificates"] is None:
         lines.append(
-            "Uncertified: it was not checked that an oracle can solve these scenes, so some may be unsolvable."
+            "Uncertified: it was not checked whether the oracle can solve these scenes, so some may be unsolvable."
         )
     if "start" in settings:
         lines.append(
-            f"One start: every episode of a task begins in initial state {settings['start']}, and seeds vary only the "
-            "policy. The results do not apply to other starts."
+            f"One start: every episode of a task begins in initial state {settings['start']}, and the seeds vary only "
+            "the policy's randomness. The results do not apply to other initial states."
         )
     return lines
 
@@ -110,7 +110,7 @@ def banners(report: RunReport) -> list[str]:
         )
     if report.stopped:
         lines.append(
-            f"Stopped early: {plural(len(report.stopped), 'condition')} ended once the stopping rule was decided. "
+            f"Stopped early: {plural(len(report.stopped), 'condition')} were stopped when their stopping rule was met. "
             "Their rates are biased away from the tested value. Intervals of their rates and p values of differences "
             "from the control account for early stopping; intervals of differences and other tests do not."
         )
@@ -119,7 +119,7 @@ def banners(report: RunReport) -> list[str]:
     if is_demonstrator and rate is not None and rate.successes < rate.count:
         lines.append(
             f"The demonstrator itself fails in {rate.count - rate.successes:,} of {plural(rate.count, 'episode')} in "
-            "which success is expected, so these may not be solvable within the time limit."
+            "which success is expected, so these episodes may not be solvable within the time limit."
         )
     lines += report.problems
     if report.damage:
@@ -174,7 +174,7 @@ def command_for_more(report: RunReport, *, seeds: int, tasks: Sequence[str] = ()
 
 
 def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
-    """Recommend to leave out tasks that the policy cannot solve, because they do not show a drop."""
+    """Recommend leaving out tasks that the policy cannot solve, because they cannot show a drop."""
     starts = report.profile.get(STARTS)
     is_perturbed = has_perturbed_episodes(report.profile)
     if starts is None or starts.count == starts.failures:

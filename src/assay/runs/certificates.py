@@ -12,11 +12,12 @@ import sqlite3
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import assay
 from assay.episodes import (
@@ -34,14 +35,14 @@ from assay.experiments.reference_times import ReferenceTimes, apply_time_limit
 from assay.runs.driver import Ending, Watch, drive
 from assay.runs.executor import Executor
 from assay.runs.store import Store
-from assay.sim.bare_mujoco import mujoco_version
+from assay.sim.bare_mujoco import MUJOCO_VERSION
 from assay.support.files import CACHE_VARIABLE, KeyValues, cache_folder, digest_of
 from assay.support.plugins import import_object, plugins_of, registered_addresses
 
 CLAIM = "certificate"
 """Experiment and condition of all claims."""
 HORIZON_FACTOR = 2
-"""Time limit for the demonstrator, as a multiple of the task's horizon; `refusal` checks the episode's horizon."""
+"""Time limit for the demonstrator, as a multiple of the task's horizon; `refusal` applies the episode's own limit."""
 REFUSED = "refused"
 """Key of the refused episodes in a run's meta table."""
 UNKNOWN = "no certificate: the demonstrator's worker died"
@@ -58,7 +59,11 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
 
     ``disturbed``: number of disturbances to add, to measure how reliably the scene can be solved.
     """
-    perturbations = decisive(spec.perturbations)
+    certified = [(change, change.certified_as()) for change in spec.perturbations]
+    own = [change for change, other in certified if other is change]
+    replaced = [other for change, other in certified if other is not None and other is not change]
+    # A changed goal comes last: the scene is perturbed with the task's own goal in mind.
+    perturbations = (*own, *replaced[-1:])
     is_solvable = all(perturbation.plausible for perturbation in perturbations)
     if disturbed:
         disturbance = import_object(registered_addresses("disturbance")[world_name(spec.task)])
@@ -79,17 +84,8 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
 
 
 @lru_cache(maxsize=4096)
-def decisive(perturbations: tuple[Perturbation, ...]) -> tuple[Perturbation, ...]:
-    """Return the perturbations that affect solvability."""
-    pairs = [(perturbation, perturbation.certified_as()) for perturbation in perturbations]
-    replaced = [other for own, other in pairs if other is not None and other is not own]
-    # A changed goal comes last: the scene is perturbed with the task's own goal in mind.
-    return (*(own for own, other in pairs if other is own), *replaced[-1:])
-
-
-@lru_cache(maxsize=4096)
 def wording_conflict(task: str, pack: str, perturbations: tuple[Perturbation, ...]) -> str:
-    """Return why instruction or appearance changes, which claims omit, do not apply to a task; empty if they do.
+    """Return why a task's instruction or appearance changes, which claims omit, do not apply; empty if they do.
 
     Whether they apply depends neither on the seed nor on positions, only on the goal, the arena and the objects.
     """
@@ -124,16 +120,9 @@ class Certificate:
 
     verdict: ClaimVerdict
     steps: int = 0
-    """Control steps until the goal was reached; 0 if it was not."""
+    """Number of control steps until the goal was reached; 0 if it was not."""
     why: str = ""
     """Explanation of a negative verdict."""
-
-    @property
-    def problem(self) -> str:
-        """Negative verdict on one line; empty if episodes with this certificate may be run."""
-        if self.verdict in (ClaimVerdict.SOLVED, ClaimVerdict.NOTHING):
-            return ""
-        return f"{self.verdict}: {self.why}" if self.why else str(self.verdict)
 
 
 def judge(spec: EpisodeSpec, episode: Episode) -> Certificate:
@@ -150,15 +139,15 @@ def judge(spec: EpisodeSpec, episode: Episode) -> Certificate:
         return Certificate(ClaimVerdict.FAILED, why=f"solved before this event: {', '.join(missed)}")
     if episode.outcome is Outcome.SUCCESS:
         return Certificate(ClaimVerdict.SOLVED, episode.steps)
-    return Certificate(ClaimVerdict.FAILED, why=episode.error or f"not reached in {horizon(spec)} steps")
+    return Certificate(ClaimVerdict.FAILED, why=episode.error or f"goal not reached in {horizon(spec)} steps")
 
 
 def refusal(spec: EpisodeSpec, certificate: Certificate | None) -> str:
     """Return why an episode may not be run; empty if it may."""
     if certificate is None:
         return UNKNOWN
-    if certificate.problem:
-        return certificate.problem
+    if certificate.verdict not in (ClaimVerdict.SOLVED, ClaimVerdict.NOTHING):
+        return ": ".join(filter(None, (certificate.verdict, certificate.why)))
     if why := wording_conflict(spec.task, spec.pack, spec.perturbations):
         return f"{ClaimVerdict.UNPLACED}: {why}"
     if certificate.steps > horizon(spec):
@@ -188,11 +177,11 @@ SOURCES = (
 
 @cache
 def engine_digest(world: str, pack: str) -> str:
-    """Return a digest, 12 hex digits, of everything except the spec that affects the demonstrator's rollout."""
+    """Return a digest (12 hexadecimal digits) of everything except the spec that affects the demonstrator's rollout."""
     place = WORLDS[world]
     foreign = " ".join(plugin.digest for plugin in plugins_of([place]))
     own = sources_digest(Path(assay.__file__).parent)
-    parts = (mujoco_version(), pack, place.digest(pack), own, foreign)
+    parts = (MUJOCO_VERSION, pack, place.digest(pack), own, foreign)
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:12]
 
 
@@ -205,24 +194,23 @@ def sources_digest(root: Path) -> str:
     return digest_of((file for file in files if file.is_file() and file.suffix in (".py", ".yaml")), root)
 
 
-def cache_file() -> Path:
-    """Return the path of the user's certificate file."""
-    return cache_folder() / "certificates.sqlite"
-
-
-class CertificateCache:
+class CertificateCache(AbstractContextManager["CertificateCache"]):
     """Certificates, keyed by a hash of the claim, the content of its task, and the engine."""
 
-    def __init__(self, file: Path, states: str = "") -> None:
-        """``states``: digest of the stored initial states, for claims that start from them."""
+    def __init__(self, file: Path | None = None, states: str = "") -> None:
+        """Open the user's certificates, or those in another ``file``.
+
+        ``states``: digest of the stored initial states, for claims that start from them.
+        """
+        self.file = file or cache_folder() / "certificates.sqlite"
         self._states = states
         self._contents: dict[str, str] = {}
         """Digests of tasks by id, kept only while the cache is open, because a task's file may change later."""
         try:
-            self._rows = KeyValues(file, "certificates", ("key",), ("verdict", "steps", "why"))
+            self._rows = KeyValues(self.file, "certificates", ("key",), ("verdict", "steps", "why"))
         except (sqlite3.Error, OSError) as error:
             raise RunError(
-                f"{file}: not a certificate file ({error}); delete it, or set {CACHE_VARIABLE} "
+                f"{self.file}: not a certificate file ({error}); delete it, or set {CACHE_VARIABLE} "
                 "to another folder"
             ) from None
 
@@ -239,25 +227,18 @@ class CertificateCache:
         plugins = " ".join(plugin.digest for plugin in plugins_of(claim.perturbations))
         engine = engine_digest(world_name(claim.task), claim.pack)
         states = self._states if claim.initial == "stored" else ""
-        content = f"{engine} {plugins} {states} {self._content(claim.task)} {claim.to_json()}"
+        if claim.task not in self._contents:
+            task = repr(task_of(EpisodeSpec(claim.task, 0))).encode()
+            self._contents[claim.task] = hashlib.sha256(task).hexdigest()[:32]
+        content = f"{engine} {plugins} {states} {self._contents[claim.task]} {claim.to_json()}"
         return hashlib.sha256(content.encode()).hexdigest()[:32]
-
-    def _content(self, task: str) -> str:
-        """Return a digest of a task's content; the id may refer to a file, whose content can change."""
-        if task not in self._contents:
-            content = repr(task_of(EpisodeSpec(task, 0))).encode()
-            self._contents[task] = hashlib.sha256(content).hexdigest()[:32]
-        return self._contents[task]
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self._rows.close()
 
 
 def claims(specs: Iterable[EpisodeSpec], tries: int = 1) -> Iterator[EpisodeSpec]:
-    """Yield every distinct claim of the episodes and their controls; if ``tries`` > 1, also disturbed ones."""
+    """Yield every distinct claim about the episodes and their controls; if ``tries`` > 1, also with disturbances."""
     seen: set[str] = set()
     for spec in specs:
         for episode in (spec.control(), spec):
@@ -278,8 +259,8 @@ def certify(
 ) -> Ending:
     """Run the demonstrator on claims, storing each certificate as soon as it is issued.
 
-    ``executor`` must execute the demonstrator. A claim whose worker died gets no certificate and is retried next
-    time.
+    ``executor`` must execute the demonstrator. If a worker dies, the claim that it was executing gets no certificate,
+    and is executed again by the next command.
     """
 
     def keep(spec: EpisodeSpec | None, episode: Episode | None) -> None:
@@ -301,32 +282,32 @@ class Refusal(NamedTuple):
     reason: str
 
 
-@dataclass(slots=True)
-class CertifiedPlan:
-    """Filter that admits an episode only if both it and its control are certified, so that pairs are complete."""
+def admit(
+    specs: Iterable[EpisodeSpec],
+    cache: CertificateCache,
+    limit: float | None = None,
+    reference: ReferenceTimes | None = None,
+) -> tuple[list[EpisodeSpec], list[Refusal]]:
+    """Return the certified episodes, with their time limits, and the refused ones.
 
-    cache: CertificateCache
-    limit: float | None = None
-    """The experiment's time limit, as a multiple of the reference time."""
-    reference: ReferenceTimes | None = None
-    """The experiment's human reference times; if None, the demonstrator's time is used."""
-    refused: list[Refusal] = field(default_factory=list)
-
-    def admit(self, specs: Iterable[EpisodeSpec]) -> Iterator[EpisodeSpec]:
-        """Yield the certified episodes, with their time limits."""
-        for spec in specs:
-            own = self.cache.get(claim(spec))
-            control = own if not spec.perturbations else self.cache.get(claim(spec.control()))
-            reason = refusal(spec, own)
-            if not reason and (of_control := refusal(spec, control)):
-                reason = f"its control: {of_control}"
-            if reason:
-                self.refused.append(Refusal(spec.condition, spec.task, spec.seed, reason))
-            else:
-                assert own is not None and control is not None
-                demonstrated = own.steps or control.steps
-                reference = demonstrated if self.reference is None else self.reference.of(spec.task)
-                yield apply_time_limit(spec, self.limit, reference)
+    An episode is admitted only if both it and its control are certified, so that pairs are complete. ``limit`` and
+    ``reference`` are those of the experiment; without human reference times, the demonstrator's time is used.
+    """
+    admitted, refused = [], []
+    for spec in specs:
+        own = cache.get(claim(spec))
+        control = own if not spec.perturbations else cache.get(claim(spec.control()))
+        reason = refusal(spec, own)
+        if not reason and (of_control := refusal(spec, control)):
+            reason = f"its control is refused: {of_control}"
+        if reason:
+            refused.append(Refusal(spec.condition, spec.task, spec.seed, reason))
+            continue
+        assert own is not None and control is not None
+        demonstrated = own.steps or control.steps
+        time = demonstrated if reference is None else reference.of(spec.task)
+        admitted.append(apply_time_limit(spec, limit, time))
+    return admitted, refused
 
 
 def remember(store: Store, refused: Iterable[Refusal], specs: Iterable[EpisodeSpec]) -> None:
@@ -358,7 +339,7 @@ class CertificateSummary:
     nothing: int = 0
     """Number of stable scenes that are unsolvable by design."""
     steps: list[int] = field(default_factory=list)
-    """Control steps that the demonstrator took in solved scenes."""
+    """Number of control steps that the demonstrator took in each solved scene."""
     refused: Counter[str] = field(default_factory=Counter)
     """Reasons for refusals, and their frequencies."""
     disturbed: int = 0
@@ -389,7 +370,7 @@ class CertificateSummary:
 
     @property
     def to_solve(self) -> int:
-        """Number of scenes, without those that are unsolvable by design."""
+        """Number of scenes that are solvable by design."""
         return self.scenes - self.nothing
 
     def as_json(self) -> dict[str, object]:
@@ -407,12 +388,12 @@ class CertificateSummary:
 
 
 def summarise(
-    specs: Iterable[EpisodeSpec], cache: CertificateCache, tries: int = 1, *, whole: str = "all"
+    specs: Iterable[EpisodeSpec], cache: CertificateCache, tries: int = 1
 ) -> list[CertificateSummary]:
-    """Return a summary of each condition, in order, followed by one of all distinct scenes, named ``whole``."""
+    """Return a summary of each condition, in order, followed by one of all distinct scenes, named "all"."""
     summaries: dict[str, CertificateSummary] = {}
     seen: set[tuple[str, str]] = set()
-    total = CertificateSummary(whole)
+    total = CertificateSummary("all")
     for spec in specs:
         wanted, own = claim(spec), CertificateSummary(spec.condition)
         for summary in (summaries.setdefault(spec.condition, own), total):

@@ -10,7 +10,7 @@ from typing import Any
 FIRST = ("experiment", "conditions", "policy", "label", "settings", "world", "pack")
 """Metadata values that are listed first."""
 MAX_LISTED = 10
-"""Maximum length of a list that is written out; for a longer list, only the length is given."""
+"""Maximum number of items in a list that is shown in full; of a longer list, only the length is shown."""
 _DIGEST = re.compile(r"\b[0-9a-f]{16,}\b")
 
 
@@ -39,12 +39,12 @@ def in_utc(time: str) -> str:
 
 
 def lateness(meta: Mapping[str, Any]) -> str:
-    """Describe the latency of a run's episodes, e.g. ``latency 4``; empty if none exists."""
+    """Describe the latency of a run's episodes, e.g. ``latency 4``; empty if there is none."""
     settings = meta.get("settings") or {}
     steps, waiting = settings.get("latency"), settings.get("while_waiting", "play")
     if not steps:
         return ""  # the experiment `latency` sets one per condition
-    return f"latency {steps}" + ("" if waiting == "play" else f", while waiting {waiting}")
+    return f"latency {steps}" + ("" if waiting == "play" else f" with --while-waiting {waiting}")
 
 
 def _text(value: object) -> str:

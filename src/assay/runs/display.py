@@ -24,12 +24,14 @@ from assay.runs.rows import Clipping
 from assay.runs.store import Store
 from assay.support.console import Pulse, errors, number_of, progress_bar, say, table_of
 
+SHOWN = ("condition", "planned", "done", "success", "error")
+"""Columns of `Store.counts` that are shown."""
 MAX_CONDITIONS = 20
 """Maximum number of conditions shown during a run; the most recent ones are shown."""
 MAX_REASONS, MAX_TRACEBACKS = 10, 3
 """Maximum number of reasons, and of tracebacks, that are printed."""
 PACE_WINDOW_S = 60.0
-"""Seconds over which the pace is averaged."""
+"""Duration of the time window over which the pace is averaged, in seconds."""
 _VARIABLE_WORD = re.compile(r"\S*[\d_/\\]\S*")
 """Pattern for object names, file names and numbers, in which otherwise identical errors differ."""
 
@@ -39,6 +41,7 @@ class CertifyingDisplay(Observer):
 
     def __init__(self) -> None:
         self._bar: Progress | None = None
+        self._live: Live | None = None
         self.certifying_only = False
         """Whether scenes have been certified but no episode has been started yet."""
 
@@ -70,13 +73,14 @@ class CertifyingDisplay(Observer):
         self._task = self._bar.add_task(text, total=total)
 
     def _close(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        for shown in (self._bar, self._live):
+            if shown is not None:
+                shown.stop()
+        self._bar = self._live = None
 
 
 class RunDisplay(CertifyingDisplay):
-    """Shows a progress bar and success by condition on a terminal, and an occasional line in other output.
+    """Shows a progress bar and success by condition on a terminal; elsewhere, prints a line from time to time.
 
     The first Ctrl-C lets running episodes finish; the second stops immediately.
     """
@@ -84,7 +88,6 @@ class RunDisplay(CertifyingDisplay):
     def __init__(self) -> None:
         super().__init__()
         self._interrupts = 0
-        self._live: Live | None = None
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():  # other threads get no signals
@@ -105,7 +108,7 @@ class RunDisplay(CertifyingDisplay):
     def began(self, store: Store, waiting: int) -> None:
         """Start the progress bar and the table of episodes."""
         super().began(store, waiting)
-        self._rows = _rows(store.counts())
+        self._rows = {name: [*numbers] for name, *numbers in store.counts().select(SHOWN).iter_rows()}
         self._visible: deque[str] = deque(list(self._rows)[:MAX_CONDITIONS], maxlen=MAX_CONDITIONS)
         self._times: deque[float] = deque()
         self._started = time.monotonic()
@@ -153,29 +156,16 @@ class RunDisplay(CertifyingDisplay):
         """Return whether Ctrl-C was pressed."""
         return self._interrupts > 0
 
-    def _close(self) -> None:
-        super()._close()
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
-
 
 def condition_table(counts: DataFrame, decided: set[str], refused: Mapping[str, int]) -> Table:
     """Return a table of a run's success by condition, from `Store.counts` and the numbers of refused episodes.
 
     A condition whose episodes were all refused has a row as well.
     """
-    rows = _rows(counts)
+    rows = {name: [*numbers] for name, *numbers in counts.select(SHOWN).iter_rows()}
     unexpected = set(counts.filter(~counts["success_expected"])["condition"])
     rows |= {name: [0, 0, 0, 0] for name in refused if name not in rows}
     return _table(rows, decided, refused, unexpected)
-
-
-def _rows(counts: DataFrame) -> dict[str, list[int]]:
-    return {
-        row["condition"]: [row["planned"], row["done"], row["success"], row["error"]]
-        for row in counts.iter_rows(named=True)
-    }
 
 
 def _table(
@@ -232,7 +222,7 @@ def print_errors(store: Store) -> bool:
 
 
 def print_refused(reasons: Mapping[str, int]) -> None:
-    """Print how many episodes were refused, and the reasons, most frequent first."""
+    """Print the number of refused episodes and the reasons, most frequent first."""
     if reasons:
         say(f"{number_of(sum(reasons.values()), 'episode')} refused for lack of a certificate:")
         print_counts(reasons)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Generator
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from assay.episodes.episode import Episode, Outcome, no_trajectory
 from assay.episodes.spec import EpisodeSpec
@@ -44,50 +43,38 @@ def drive(
     store: Store,
     executor: Executor,
     *,
+    entries: Sequence[PlannedEpisode] | None = None,
     retry: Retry = "transient",
     until: str | None = None,
-    wanted: Callable[[PlannedEpisode], bool] = lambda entry: True,
     stopping: Callable[[], bool] = lambda: False,
     watch: Watch = lambda spec, episode: None,
 ) -> Ending:
-    """Execute the remaining episodes of a store's plan, or only the ``wanted`` ones.
+    """Execute the remaining episodes of a store's plan, or only some of them, ``entries``.
 
-    ``watch`` is called with each recorded episode, and periodically with None.
+    ``watch`` is called with each recorded episode and its spec, and periodically with None for both.
     """
-    waiting = store.todo(retry=retry)
-    entries = [entry for entry in waiting if wanted(entry)]
+    remaining = store.todo(retry=retry)
+    entries = remaining if entries is None else entries
     if until is None:
         scheduler = Scheduler(store, entries)
     else:
-        scheduler = UntilScheduler(store, parse_until(until), entries, waiting)
-    return finish(driving(executor, scheduler, stopping=stopping, watch=watch))
+        scheduler = UntilScheduler(store, parse_until(until), entries, remaining)
+    (ending,) = deque(drive_stepwise(executor, scheduler, stopping=stopping, watch=watch), maxlen=1)
+    return ending
 
 
-Driving = Generator[None, None, Ending]
-"""A run being executed, event by event."""
-
-
-def finish(steps: Driving) -> Ending:
-    """Execute a run until it ends."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return cast(Ending, end.value)
-
-
-def driving(
+def drive_stepwise(
     executor: Executor, scheduler: Scheduler, *, stopping: Callable[[], bool], watch: Watch
-) -> Driving:
-    """Execute episodes step by step, so that a caller can alternate between two runs."""
+) -> Generator[Ending]:
+    """Execute a scheduler's episodes, yielding the result so far after every event, and at the end.
+
+    Between two events, a caller can do something else: a duel alternates between two runs.
+    """
     scheduler.workers = executor.workers
     deaths: Counter[int | None] = Counter()
     done, errors, offline, reason = 0, 0, 0, ""
-
-    def over() -> bool:
-        return bool(reason) or stopping()
-
-    for event in executor.execute(scheduler, over) if len(scheduler) else ():
+    events = executor.execute(scheduler, lambda: bool(reason) or stopping()) if scheduler.left else ()
+    for event in events:
         if isinstance(event, Died):
             deaths[event.number] += 1
             times = deaths[event.number]
@@ -110,5 +97,5 @@ def driving(
                 reason = episode.error
         else:
             watch(None, None)
-        yield
-    return Ending(done, len(scheduler), reason, errors)
+        yield Ending(done, scheduler.left, reason, errors)
+    yield Ending(done, scheduler.left, reason, errors)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.episodes import CONTROL, Outcome, Policy
 from assay.errors import AssayError, RunError
-from assay.runs.certificates import CertificateCache, cache_file, claims
+from assay.runs.certificates import CertificateCache, claims
 from assay.runs.plan import RunPlan
 from assay.runs.store import SUFFIX, Store
 from assay.runs.worker import EpisodeRunner
@@ -54,23 +54,23 @@ class EarlierRuns:
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Certificates that a plan needs, both cached and missing."""
+    """Numbers of cached and missing certificates among those that a plan needs."""
 
     known: int
     missing: int
 
 
 def certificates(plan: RunPlan) -> Certificates:
-    """Return the certificates that a plan needs."""
+    """Count the certificates that a plan needs."""
     if not plan.requires_certificates:
         return Certificates(0, 0)
-    with CertificateCache(cache_file(), plan.states_digest) as cache:
+    with CertificateCache(states=plan.states_digest) as cache:
         missing = [cache.get(claim) is None for claim in claims(plan.specs)]
     return Certificates(len(missing) - sum(missing), sum(missing))
 
 
 def earlier_runs(policy: str, pack: str, folders: Iterable[Path], steps: int | None = None) -> EarlierRuns:
-    """Return the episode duration and control success rate in earlier runs with the same policy and ``steps``."""
+    """Return the mean duration and the success rate on controls of earlier runs with these settings."""
     files = {file for folder in folders if folder.is_dir() for file in folder.glob(f"*{SUFFIX}")}
     count, seconds, runs, wins, controls = 0, 0.0, 0, 0, 0
     for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)[:MAX_RUNS]:

@@ -19,15 +19,7 @@ from assay.errors import AssayError, DeclinedError, PolicyError, RunError, one_l
 from assay.experiments import Experiment
 from assay.experiments.reference_times import apply_time_limit
 from assay.policies.registry import close_policy, load_policy
-from assay.runs.certificates import (
-    CertificateCache,
-    CertifiedPlan,
-    cache_file,
-    certify,
-    claims,
-    count_reasons,
-    remember,
-)
+from assay.runs.certificates import CertificateCache, admit, certify, claims, count_reasons, remember
 from assay.runs.driver import Ending, drive
 from assay.runs.estimates import LATENCY
 from assay.runs.executor import Executor, InProcess, Player
@@ -37,7 +29,7 @@ from assay.runs.plan import OBJECT, RunPlan
 from assay.runs.provenance import check_same_run, describe
 from assay.runs.shards import META as SHARD
 from assay.runs.shards import parse_shard
-from assay.runs.store import PlannedEpisode, Store
+from assay.runs.store import Store
 from assay.runs.worker import WorkerConfig
 
 TOLERANCE_STEPS = 0.1
@@ -47,7 +39,7 @@ TIMED_REQUESTS = 5
 
 
 class Observer:
-    """Callbacks that follow a run, and may decline or stop it; this base class forwards them to ``inner``."""
+    """Callbacks that follow a run and may decline or stop it; this base class forwards every call to ``inner``."""
 
     inner: Observer | None = None
     """Another observer to notify; if None, runs are always approved and never stopped."""
@@ -93,17 +85,15 @@ def default_path(experiment: str, policy: str, shard: str | None = None) -> Path
 
 
 def choose_workers(
-    options: RunOptions, policies: Iterable[str | Policy | Player], workers: int
+    options: RunOptions, policies: Iterable[str | Policy | Player], workers: int | None = None
 ) -> RunOptions:
     """Return options with the number of workers set: ``workers`` by default, 0 for policy objects. Raises RunError."""
-    has_objects = not all(isinstance(policy, str) for policy in policies)
-    if has_objects and options.workers:
+    has_objects = not all(isinstance(policy, str | Player) for policy in policies)
+    if has_objects and ((options.workers or 0) > 1 or options.ray is not None):
         raise RunError(
             "a policy object can only run in this process: set workers to 0, or pass the policy's address"
         )
-    if options.workers is None:
-        return replace(options, workers=0 if has_objects else workers)
-    return options
+    return options if options.workers is not None else replace(options, workers=0 if has_objects else workers)
 
 
 def execute(
@@ -114,65 +104,56 @@ def execute(
     observer: Observer | None = None,
     label: str | None = None,
 ) -> Ending:
-    """Run an experiment with a policy and record it in a file. Invalid requests raise before anything is written.
+    """Run an experiment with a policy and record it in a file. Nothing is written for an invalid request.
 
     ``policy`` is an address, an object that acts in this process, or a player that executes complete episodes;
     ``label`` is its name in reports. Raises AssayError, and DeclinedError if the observer does not approve.
     """
-    options, observer = options or RunOptions(), observer or Observer()
-    if not isinstance(policy, str | Player) and ((options.workers or 0) > 1 or options.ray is not None):
-        raise RunError(
-            "a policy object can only run in this process: set workers to 0, or pass the policy's address"
-        )
-    options, measured = _settle_latency(experiment, policy, path, options)
+    options, observer = choose_workers(options or RunOptions(), [policy]), observer or Observer()
+    measured: dict[str, dict[str, object]] = {}
+    if options.latency == MEASURED:
+        # Measured once and stored: if the clock affected every episode, equal specs would give different episodes.
+        measured = {LATENCY: _find_latency(experiment, policy, path, options)}
+        steps = int(str(measured[LATENCY]["steps"]))
+        options = replace(options, latency=steps, while_waiting=options.while_waiting if steps else None)
     plan = RunPlan.make(experiment, options).for_policy(policy, path, label)
-    if measured is not None:
-        plan.provenance[LATENCY] = measured
+    plan.provenance.update(measured)
     with open_run(plan, observer) as store:
         ending = store_plan(store, plan, observer)
         if ending.left:
             return ending
-        wanted = {(spec.task, spec.seed, spec.condition) for spec in plan.specs}
-
-        def is_wanted(entry: PlannedEpisode) -> bool:
-            """Return whether this command requests the episode; earlier commands may have planned others."""
-            return (entry.task, entry.seed, entry.condition) in wanted
-
-        observer.began(store, sum(map(is_wanted, store.todo(retry=options.retry))))
+        # Earlier commands may have planned further episodes, which this command leaves alone.
+        requested = {(spec.task, spec.seed, spec.condition) for spec in plan.specs}
+        entries = [
+            entry
+            for entry in store.todo(retry=options.retry)
+            if (entry.task, entry.seed, entry.condition) in requested
+        ]
+        observer.began(store, len(entries))
         return drive(
             store,
             make_executor(plan.worker, options, plan.actor, store),
+            entries=entries,
             retry=options.retry,
             until=options.until,
-            wanted=is_wanted,
             stopping=observer.stopping,
             watch=observer.episode,
         )
 
 
-def _settle_latency(
+def _find_latency(
     experiment: str | Experiment, policy: str | Policy | Player, path: Path, options: RunOptions
-) -> tuple[RunOptions, dict[str, object] | None]:
-    """Return the options with the latency in control steps, and its measurement: new, or stored when the run began.
-
-    Wall-clock time varies from request to request; if it affected episodes, the same spec would no longer give the same
-    episode. The latency is therefore measured once, and reused when a run is resumed. Raises AssayError if it cannot be
-    measured.
-    """
-    if options.latency != MEASURED:
-        return options, None
+) -> dict[str, object]:
+    """Return the latency that is stored in the run's file, or measure it. Raises AssayError if the policy fails."""
     if isinstance(policy, Player):
         raise RunError(f"--latency: {NOT_HERE}")
     if options.shard is not None:
         raise RunError("--latency measured: shards need the same latency; pass a number of control steps")
-    measured: dict[str, object] | None = None
     if path.is_file():
         with Store.reading(path) as store:
-            measured = store.meta.get(LATENCY) if store.done else None
-    if measured is None:
-        measured = _measure_latency(experiment, policy, options)
-    steps = int(str(measured["steps"]))
-    return replace(options, latency=steps, while_waiting=options.while_waiting if steps else None), measured
+            if store.done and LATENCY in store.meta:
+                return dict(store.meta[LATENCY])
+    return _measure_latency(experiment, policy, options)
 
 
 def _measure_latency(
@@ -259,7 +240,7 @@ def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
 
 
 def store_plan(store: Store, plan: RunPlan, observer: Observer) -> Ending:
-    """Store a plan's episodes, after certifying them if required; ``left`` is nonzero if that was interrupted."""
+    """Store a plan's episodes after certifying them if required; ``left`` is above 0 if that was interrupted."""
     place = None if plan.part is None else plan.part.place
     if not plan.requires_certificates:
         times, limit = plan.experiment.reference, plan.experiment.limit
@@ -268,16 +249,16 @@ def store_plan(store: Store, plan: RunPlan, observer: Observer) -> Ending:
             specs = (apply_time_limit(spec, limit, times.of(spec.task)) for spec in plan.specs)
         store.plan(specs, place)
         return Ending(0, 0)
-    with CertificateCache(cache_file(), plan.states_digest) as cache:
+    with CertificateCache(states=plan.states_digest) as cache:
         ending = make_certificates(plan.specs, cache, plan.demonstrator, plan.options, observer)
         if ending.left:
             return ending
-        service = CertifiedPlan(cache, plan.experiment.limit, plan.experiment.reference)
-        store.plan(service.admit(plan.specs), place)
-    remember(store, service.refused, plan.specs)
-    if not store.planned and plan.part is None:  # all of a shard may be refused, the other shards not
-        often, *_ = count_reasons(service.refused)
-        raise RunError(f"all {len(service.refused)} episodes were refused; most frequent reason: {often}")
+        admitted, refused = admit(plan.specs, cache, plan.experiment.limit, plan.experiment.reference)
+    store.plan(admitted, place)
+    remember(store, refused, plan.specs)
+    if not store.planned and plan.part is None:  # all episodes of one shard may be refused
+        often, *_ = count_reasons(refused)
+        raise RunError(f"all {len(refused)} episodes were refused; most frequent reason: {often}")
     return ending
 
 

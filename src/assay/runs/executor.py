@@ -1,4 +1,4 @@
-"""Executors of episodes: their interface, the one that uses this process, and the base of those with workers."""
+"""Executors of episodes: the interface, an executor in this process, and the base class of those with workers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -83,20 +84,15 @@ class InProcess:
 
     def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See `Executor`."""
-        runner = EpisodeRunner(self._config, self._policy)
         latest: str | None = None
-        try:
+        with closing(EpisodeRunner(self._config, self._policy)) as runner:
             while not stopping() and (batch := source.take(latest)):
-                numbers = [number for number, _ in batch]
-                for number, spec in batch:
+                for place, (number, spec) in enumerate(batch):
                     if stopping():
-                        source.give_back(numbers)
+                        source.give_back(number for number, _ in batch[place:])
                         return
                     latest = spec.scene_key
-                    numbers.remove(number)
                     yield Done(number, runner.run(spec))
-        finally:
-            runner.close()
 
 
 @dataclass(slots=True, eq=False)
@@ -154,7 +150,10 @@ class WorkerPool(ABC):
                 if len(busy) == len(workers) < self.workers and not stopping():
                     workers.append(self._start())
                     continue
-                if not busy:
+                # A worker that has not been placed or loaded yet is not waited for once nothing is left to execute.
+                if all(worker.current is None for worker in workers) and (
+                    stopping() or len(busy) < len(workers)
+                ):
                     return
                 for worker in self._wait(busy):
                     try:

@@ -27,7 +27,7 @@ from assay.support.plugins import import_object
 POLL_INTERVAL_S = 0.2
 HEARTBEAT_INTERVAL_S = 1.0
 MAX_FAILED_STARTS = 3
-"""Maximum number of consecutive workers that fail to start."""
+"""Number of consecutive workers that fail to start after which the run stops."""
 
 
 class LocalProcesses(WorkerPool):
@@ -138,7 +138,7 @@ def _work(pipe: Connection, config: WorkerConfig) -> None:
 
 @contextmanager
 def _open_relay(address: str) -> Iterator[str]:
-    """Yield the address for a run's workers: that of a relay if it has ``batch=``. Raises PolicyError."""
+    """Yield the policy's address for the workers, which use a relay if it has ``batch=``. Raises PolicyError."""
     client = world_servers(LIBERO).get(address.partition("://")[0])
     if client is None or "batch=" not in address:
         yield address

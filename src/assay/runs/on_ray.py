@@ -28,7 +28,7 @@ LOCAL = "local"
 """Address that makes a run start Ray on this machine."""
 CONNECT_TIMEOUT_S = 10.0
 PLACEMENT_TIMEOUT_S = 120.0
-"""Time, in seconds, without any placed actor after which the run fails."""
+"""Time, in seconds, after which the run fails if no actor has been placed."""
 CPU_COUNT_INTERVAL_S = 10.0
 """Interval, in seconds, between counts of a cluster's CPUs."""
 LEAN = {
@@ -38,12 +38,13 @@ LEAN = {
     "RAY_REPORTER_UPDATE_INTERVAL_MS": "60000",
     "RAY_worker_niceness": "0",
 }
-"""Variables that disable monitoring in a local Ray instance, and the lower priority of its workers (niceness 15)."""
+"""Variables that disable a local Ray instance's monitoring and the low priority of its workers (niceness 15)."""
 PASSED_ON = (LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE, CACHE_VARIABLE, "LP_NUM_THREADS")
 """Environment variables that actors get from the driver.
 
-They set locations of assets and caches, and threads for software rendering; no keys are passed except that of the
-policy's server. A local Ray instance gets the same variables as other processes, see `assay.support.processes`.
+They set the locations of assets and caches, and the number of threads for software rendering. The only key that is
+passed is the one for the policy's server. A local Ray instance gets the same variables as other processes, see
+`assay.support.processes`.
 """
 STORE_MEMORY = 80_000_000
 """Size of Ray's object store on this machine, in bytes: the minimum, since an episode takes about 10 kB."""

@@ -1,6 +1,6 @@
-"""The options of a run, declared once: command line, API, bridges and workers all take them from here.
+"""The options of a run, declared once for the command line, the API, the bridges and the workers.
 
-A docstring below a field is its help text and its documentation. A new option is a new field, and its use.
+The docstring below a field is its documentation and its help text on the command line.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from assay.support.extras import require
 MEASURED: Literal["measured"] = "measured"
 MAX_SEEDS = 100_000
 Videos = Literal["failures", "all"]
-"""Selection of episodes that become videos."""
+"""Episodes of which videos are written."""
 Waiting = Literal["play", "hold", "align"]
 """Behaviour of the robot during inference; see `assay.episodes.WhileWaiting`."""
 Retry = Literal["transient", "errors", "nothing"]
-"""Selection of the episodes with errors that a resumed run repeats."""
+"""Episodes with errors that a resumed run repeats."""
 Seeds = int | str | Iterable[int]
 """A number of seeds, counted from 0, or the seeds themselves, as numbers or as text (``7-11``)."""
 
@@ -57,7 +57,7 @@ class RunOptions:
     latency: int | Literal["measured"] = field(default=0, metadata={"metavar": "K|measured"})
     """Inference latency in control steps (50 ms); `measured` times the policy once before the run."""
     while_waiting: Waiting | None = None
-    """During inference, `play` the previous chunk (default), `hold` still, or `align` (skip elapsed actions)."""
+    """During inference, `play` the previous chunk (default), `hold` still, or `align` (`play`, then skip late ones)."""
     retries: int = field(default=1, metadata={"minimum": 0})
     """Number of times to retry an episode that ended in an error."""
     until: str | None = field(default=None, metadata={"metavar": "RULE"})
@@ -118,7 +118,7 @@ class RunOptions:
 
     @property
     def retry(self) -> Retry:
-        """Selection of the episodes with errors that are repeated."""
+        """Episodes with errors that are repeated."""
         return "errors" if self.retry_errors else "transient"
 
 

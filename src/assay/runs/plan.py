@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
+from assay import __version__
 from assay.episodes import EpisodeSpec, Perturbation, Policy
 from assay.episodes.latency import check_latency
 from assay.episodes.stepwise import NOT_HERE
@@ -16,10 +20,11 @@ from assay.policies.registry import check_address, connect_policy, missing_metho
 from assay.runs.certificates import engine_digest
 from assay.runs.executor import Player
 from assay.runs.options import MEASURED, RunOptions
-from assay.runs.provenance import provenance
+from assay.runs.provenance import IDENTITY, commit_of
 from assay.runs.schedulers.until import parse_until
 from assay.runs.shards import Shard
 from assay.runs.worker import WorkerConfig
+from assay.sim.bare_mujoco import MUJOCO_VERSION
 from assay.support.files import digest_of
 from assay.support.plugins import PYTHON, SCRIPT, Plugin, plugins_of
 
@@ -65,7 +70,9 @@ class RunPlan:
         pack = design.checked_pack(options.assets, options.initial)
         certified = design.certified if options.certified is None else options.certified
         if certified and world.traits.demonstrator is None:
-            raise RunError(f"{design.name}: the world '{design.world}' has no demonstrator to certify scenes")
+            raise RunError(
+                f"{design.name}: the world '{design.world}' has no demonstrator to certify scenes; use --uncertified"
+            )
         if (certified or design.reference is not None) and design.limit and options.steps is not None:
             raise RunError(f"--steps cannot be combined with {design.name}, which sets its own time limit")
         if options.latency == MEASURED:
@@ -142,21 +149,42 @@ class RunPlan:
         else:
             kind = type(policy)
             address, files = f"{OBJECT}{kind.__module__}.{kind.__qualname__}", identity(policy)
-        plan = self.recorded_as(address, path, policy_metadata=metadata, identity=files)
+        plan = self.recorded_as(address, path, metadata, files)
         return replace(plan, label=label, actor=actor)
 
-    def recorded_as(self, policy: str, path: Path, **identity: dict[str, str]) -> RunPlan:
-        """Return the plan with its provenance; ``identity``: digests and metadata of the policy."""
-        described = provenance(
-            self.experiment.name,
-            policy,
-            self.pack,
-            world=self.experiment.world,
-            settings=self.settings,
-            plugins=self.plugins,
-            **identity,
-        )
-        return replace(self, policy=policy, path=path, provenance=described)
+    def recorded_as(
+        self,
+        policy: str,
+        path: Path,
+        metadata: dict[str, str] | None = None,
+        identity: dict[str, str] | None = None,
+    ) -> RunPlan:
+        """Return the plan with the provenance that is stored in its file.
+
+        ``metadata``: as reported by the policy; ``identity``: digests of its files by name, see
+        `assay.policies.identity`.
+        """
+        world = self.experiment.played_in
+        provenance: dict[str, object] = {
+            "experiment": self.experiment.name,
+            "policy": policy,
+            "policy_metadata": metadata or {},
+            IDENTITY: identity or {},
+            "settings": self.settings,
+            "pack": self.pack,
+            "pack_digest": world.digest(self.pack),
+            "world": world.traits.as_json(),
+            "plugins": [plugin.as_json() for plugin in self.plugins],
+            "assay": __version__,
+            "mujoco": MUJOCO_VERSION,
+            "numpy": version("numpy"),
+            "python": platform.python_version(),
+            "host": platform.node(),
+            "machine": platform.platform(),
+            "commit": commit_of(Path(__file__)),
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        return replace(self, policy=policy, path=path, provenance=provenance)
 
     @property
     def worker(self) -> WorkerConfig:
@@ -207,7 +235,7 @@ def plugins_used(
 class PlannedTask:
     """One variant of a task under one condition, which harnesses and scripts treat as a task.
 
-    Its seeds are episodes.
+    Its episodes differ only in their seeds.
     """
 
     name: str

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import platform
 import subprocess
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
-from importlib.metadata import version
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assay import __version__
-from assay.episodes import LIBERO, WORLDS
 from assay.errors import RunError
 from assay.runs.store import Store
-from assay.sim.bare_mujoco import mujoco_version
 from assay.support.extras import DISTRIBUTION
-from assay.support.plugins import Plugin
 
 DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
 """Values that must be equal for a run to be resumed."""
@@ -30,46 +23,11 @@ CIRCUMSTANCES = ("assay", "numpy", "python", "host", "machine", "commit", "start
 """Values that may differ when a run is resumed; changes are recorded."""
 
 
-def provenance(
-    experiment: str,
-    policy: str,
-    pack: str,
-    *,
-    world: str = LIBERO,
-    plugins: Iterable[Plugin] = (),
-    policy_metadata: dict[str, str] | None = None,
-    identity: dict[str, str] | None = None,
-    settings: dict[str, object] | None = None,
-) -> dict[str, object]:
-    """Return a run's provenance, everything except its episodes; ``settings`` apply to all of them.
-
-    ``identity``: digests of the policy's files by name, see `assay.policies.identity`.
-    """
-    return {
-        "experiment": experiment,
-        "policy": policy,
-        "policy_metadata": policy_metadata or {},
-        IDENTITY: identity or {},
-        "settings": settings or {},
-        "pack": pack,
-        "pack_digest": WORLDS[world].digest(pack),
-        "world": WORLDS[world].traits.as_json(),
-        "plugins": [plugin.as_json() for plugin in plugins],
-        "assay": __version__,
-        "mujoco": mujoco_version(),
-        "numpy": version("numpy"),
-        "python": platform.python_version(),
-        "host": platform.node(),
-        "machine": platform.platform(),
-        "commit": commit_of(Path(__file__)),
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-
-
 def first_difference(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> tuple[str, object, object] | None:
-    """Return the first value that differs although it must be equal for runs of one experiment; None if all agree.
+    """Return the first value in which two runs differ although it must be equal; None if there is no such value.
 
-    The result is its name and both values; for a mapping, the values are its differing entries.
+    The result is the name of the value and its contents in both runs, of which mappings are reduced to the differing
+    entries.
     """
     for name in DECIDING:
         was, now = known.get(name), fresh.get(name)

@@ -24,9 +24,9 @@ from assay.tasks import short_name
 HOLD_S = 2
 """Time, in seconds, for which the last frame is shown."""
 KEYFRAME_INTERVAL = 10
-"""Number of frames per key frame, low enough that a viewer can seek quickly."""
+"""Number of frames from one key frame to the next, low enough that a viewer can seek quickly."""
 RUN_FRAME_S = 0.5
-"""Simulated time per frame in videos of runs, in seconds; more frames would take longer than the episodes."""
+"""Simulated time per frame in videos of runs, in seconds; rendering more frames would take longer than the episodes."""
 MARGIN = 12
 MIN_WIDTH = 320
 """Minimum width of the header and footer, in pixels."""
@@ -42,10 +42,10 @@ class EpisodeVideo:
     def __init__(self, env: Env, spec: EpisodeSpec, *, seconds: float = 0.0) -> None:
         """``seconds``: simulated time per frame, at least one control step."""
         self._env, self._spec = env, spec
-        self._every = self._steps(seconds)
+        self._frame_seconds = world_of(spec.task).frame_seconds
+        self._every = max(1, round(seconds / self._frame_seconds))
         self._observations: list[Any] = []
         self._last: Any = None
-        self._render = env.frame
         self._blank: Image.Image | None = None
 
     def __call__(self, observation: Any) -> None:
@@ -54,44 +54,27 @@ class EpisodeVideo:
             self._observations.append(observation)
         self._last = observation
 
-    def write(
-        self,
-        path: Path,
-        episode: Episode,
-        *,
-        seconds: float = 0.0,
-        before_each: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Render the stored observations into an mp4 file, while their environment is open.
-
-        ``seconds``: simulated time per frame, if fewer frames are wanted. ``before_each`` is called before every
-        frame; if it raises, no file is written.
-        """
-        every = max(self._every, self._steps(seconds))
-        chosen = [seen for seen in self._observations if seen.step % every == 0 and seen is not self._last]
-        fps = Fraction(1 / world_of(self._spec.task).frame_seconds).limit_denominator(1000) / every
+    def write(self, path: Path, episode: Episode) -> None:
+        """Render the stored observations into an mp4 file, while their environment is open."""
+        fps = Fraction(1 / self._frame_seconds).limit_denominator(1000) / self._every
         from assay.support.video import VideoWriter  # codecs take long to import
 
         with VideoWriter(path, fps=fps, keyframes=KEYFRAME_INTERVAL, quick=True) as video:
-            for observation in chosen:
-                before_each()
-                video.add(self._frame(observation, None))
+            for observation in self._observations:
+                if observation is not self._last:
+                    video.add(self._frame(observation, None))
             if self._last is not None:
                 final = self._frame(self._last, episode)
                 for _ in range(math.ceil(HOLD_S * fps) + 1):
                     video.add(final)
 
-    def picture(self, step: int) -> np.ndarray:
-        """Render the frame for a step, or for the last stored step before it."""
-        before = [seen for seen in self._observations if seen.step <= step] or self._observations
-        return np.asarray(self._render(self._last if step >= self._last.step else before[-1]))
-
-    def _steps(self, seconds: float) -> int:
-        return max(1, round(seconds / world_of(self._spec.task).frame_seconds))
+    def last_picture(self) -> np.ndarray:
+        """Render the last observation."""
+        return np.asarray(self._env.frame(self._last))
 
     def _frame(self, observation: Any, ended: Episode | None) -> np.ndarray:
         steps = max(horizon(self._spec), 1)
-        picture = Image.fromarray(self._render(observation))
+        picture = Image.fromarray(self._env.frame(observation))
         frame = self._paper(picture.width, picture.height).copy()
         frame.paste(picture, (MARGIN, HEADER))
         pen = ImageDraw.Draw(frame)

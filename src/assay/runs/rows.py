@@ -138,15 +138,10 @@ something; path length (metres) and jerk (m/s^3) of the end effector; all side e
 """
 
 
-def storable(text: str) -> str:
-    """Replace lone surrogates, which SQLite cannot store, in a text."""
-    return text.encode(errors="replace").decode()
-
-
 def to_storable(value: object) -> object:
-    """Convert a value for JSON: non-finite numbers become None, and lone surrogates are replaced."""
+    """Convert a value for SQLite and JSON: non-finite numbers become None, and lone surrogates are replaced."""
     if isinstance(value, str):
-        return storable(value)
+        return value.encode(errors="replace").decode()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -225,17 +220,12 @@ class Clipping(NamedTuple):
         return cls(len(counts), sum(map(bool, clipped)), sum(clipped), sum(steps for _, steps in counts))
 
     @property
-    def share(self) -> float:
-        """Fraction of clipped actions."""
-        return self.cut / self.actions if self.actions else 0.0
-
-    @property
     def warning(self) -> str:
         """Warning if many actions were clipped, otherwise empty."""
-        if self.share < MANY_CLIPPED:
+        if not self.actions or self.cut / self.actions < MANY_CLIPPED:
             return ""
         return (
-            f"{100 * self.share:.0f} % of the actions ({self.cut:,} of {self.actions:,}, in {self.affected:,} of "
-            f"{self.episodes:,} episodes) were outside [-1, 1] and were clipped: does the policy return "
-            "normalised actions? (docs/policies.md, Pitfalls)"
+            f"{100 * self.cut / self.actions:.0f} % of the actions ({self.cut:,} of {self.actions:,}, in "
+            f"{self.affected:,} of {self.episodes:,} episodes) were outside [-1, 1] and were clipped: does the policy "
+            "return normalised actions? (docs/policies.md, Pitfalls)"
         )

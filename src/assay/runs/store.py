@@ -6,7 +6,7 @@ trajectories       end-effector path and actions, compressed
 initial_positions  positions of the task's objects at the start
 contacts           intervals in which the robot touched each object
 clipped            number of actions clipped to [-1, 1]
-traceback          traceback of user code, if it raised
+traceback          traceback of an error in user code
 events             events during the episode: due and actual step
 inference          inference times in milliseconds, as reported by a policy server
 stages             step at which each atom of the goal reached each stage
@@ -26,16 +26,16 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
 from assay.episodes.conduct import Aftermath, SideEffects
-from assay.episodes.perturbation import changed_by, known_kind
+from assay.episodes.perturbation import changed_by, kinds
 from assay.episodes.spec import Label, key_of
 from assay.errors import RunError
 from assay.runs.options import Retry
@@ -55,7 +55,6 @@ from assay.runs.rows import (
     Clipping,
     pack,
     read_trajectory,
-    storable,
     to_storable,
     with_labels,
 )
@@ -79,7 +78,7 @@ class PlannedEpisode(NamedTuple):
     """Progress from 0 to 1, or None if unknown."""
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """An open run file, returned by `Store.writing` or `Store.reading`; a context manager."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, held: ExitStack | None = None) -> None:
@@ -153,9 +152,6 @@ class Store:
                 self._db.execute("PRAGMA journal_mode = DELETE")
         self._held = None
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Close the store, converting SQLite errors to RunError."""
         try:
@@ -192,7 +188,8 @@ class Store:
 
     def describe(self, **values: object) -> None:
         """Set values of the meta table."""
-        with self._transaction():
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
                 "INSERT OR REPLACE INTO main.meta VALUES (?, ?)",
                 [(name, json.dumps(to_storable(value))) for name, value in values.items()],
@@ -201,14 +198,15 @@ class Store:
     def clear(self) -> None:
         """Delete the provenance and plan of a run without episodes."""
         assert not self.done, "episodes are never deleted"
-        with self._transaction():
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
             for table in ("meta", UNCOUNTED, "stopped", "specs", "trajectories", *DETAILS):
                 self._db.execute(f"DELETE FROM main.{table}")
 
     # -- the plan
 
-    def plan(self, specs: Iterable[EpisodeSpec], place: Callable[[EpisodeSpec], int] | None = None) -> int:
-        """Add specs to the plan, in one transaction, unless they are already in it; return the number of new ones.
+    def plan(self, specs: Iterable[EpisodeSpec], place: Callable[[EpisodeSpec], int] | None = None) -> None:
+        """Add specs to the plan, in one transaction, unless they are already in it.
 
         ``place`` gives each spec's position in the plan, from 0; without it, specs are appended.
         """
@@ -219,16 +217,15 @@ class Store:
             text, number = spec.to_json(), None if place is None else place(spec) + 1
             start = (spec.experiment, spec.condition, spec.task, spec.seed)
             rows.append((number, key_of(text), *start, spec.scene_key, text, written))
-        return self.add_plan(rows)
+        self.add_plan(rows)
 
-    def add_plan(self, rows: Iterable[tuple[object, ...]]) -> int:
-        """Add rows, id (None for the next one) and the columns ``SPEC``, to the plan unless their key is in it."""
-        before = self.planned
-        with self._transaction():
+    def add_plan(self, rows: Iterable[tuple[object, ...]]) -> None:
+        """Add rows, each an id (None for the next free one) and the columns ``SPEC``, except those with known keys."""
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
                 f"INSERT OR IGNORE INTO main.specs (id, {SPEC}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
             )
-        return self.planned - before
 
     def plan_rows(self) -> list[tuple[Any, ...]]:
         """Return the rows of the plan, with id and the columns ``SPEC``."""
@@ -293,11 +290,12 @@ class Store:
     def append(self, number: int, episode: Episode) -> None:
         """Record an episode of a planned spec in one transaction."""
         row = {name: getattr(episode, name) for name in EPISODE.split(", ")}
-        row |= {name: storable(row[name]) for name in ("outcome", "instruction", "error")}
+        row |= {name: to_storable(row[name]) for name in ("outcome", "instruction", "error")}
         row["truth"] = json.dumps(episode.truth)
         path = episode.trajectory
         packed = map(pack, (path.end_effector, path.gripper, path.actions))
-        with self._transaction():
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
             self._db.execute(
                 f"INSERT OR REPLACE INTO main.episodes (id, {EPISODE}) VALUES (?{', ?' * len(row)})",
                 (number, *row.values()),
@@ -309,7 +307,7 @@ class Store:
             for table in DETAILS:
                 self._db.execute(f"DELETE FROM main.{table} WHERE id = ?", (number,))
                 value = getattr(episode, table)
-                value = storable(value) if isinstance(value, str) else value
+                value = to_storable(value) if isinstance(value, str) else value
                 value = asdict(value) if isinstance(value, SideEffects | Aftermath) else value
                 if value or (table in KNOWN_IF_EMPTY and value is not None):
                     self._db.execute(f"INSERT INTO main.{table} VALUES (?, ?)", (number, json.dumps(value)))
@@ -330,7 +328,8 @@ class Store:
         """
         planned = self._db.execute("SELECT id, key FROM specs WHERE condition = ?", (condition,)).fetchall()
         counting = set(counted)
-        with self._transaction():
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
             self._db.execute(
                 "INSERT OR REPLACE INTO main.stopped VALUES (?, ?, ?)",
                 (condition, "~", json.dumps(rule)),  # sorts after every key
@@ -361,11 +360,12 @@ class Store:
         if not missing:
             return frame
         changes: dict[int, str | None] = {}
+        classes = kinds()
         for number, text in self._db.execute("SELECT id, spec FROM specs"):
             if number in missing:
-                kinds = [known_kind(str(part.get("kind"))) for part in json.loads(text)["perturbations"]]
-                known = [kind.change for kind in kinds if kind is not None]
-                changes[number] = (changed_by(known) or None) if len(known) == len(kinds) else None
+                used = [part.get("kind") for part in json.loads(text)["perturbations"]]
+                known = [classes[kind].change for kind in used if kind in classes]
+                changes[number] = (changed_by(known) or None) if len(known) == len(used) else None
         derived = pl.col("id").replace_strict(changes, default=None, return_dtype=pl.String)
         return frame.with_columns(change=pl.coalesce("change", derived))
 
@@ -426,7 +426,8 @@ class Store:
 
     def add_all(self, other: Store) -> None:
         """Add another run's plan and episodes; an episode already recorded here without an error is kept."""
-        with attach(self._db, other.path), self._transaction():
+        with attach(self._db, other.path), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
             self._db.execute(
                 f"INSERT OR IGNORE INTO main.specs ({SPEC}) SELECT {SPEC} FROM other.specs ORDER BY id"
             )
@@ -463,21 +464,11 @@ class Store:
                 if path is not None:
                     yield number, path
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
-
 
 def lock_file(path: Path) -> Path:
-    """Return the file that a run's writer holds locked.
+    """Return the lock file of a run, which a process locks while it writes to the run.
 
-    It is next to the run: closing a descriptor of the run itself would release the locks that SQLite holds on it.
+    The run itself cannot be locked: closing one of its descriptors would release the locks that SQLite holds on it.
     """
     return path.with_name(f".{path.name}.lock")
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.episodes import Episode, EpisodeSpec, Outcome, no_trajectory
-from assay.errors import AssayError, one_line
-from assay.runs.driver import driving
+from assay.episodes import Episode, EpisodeSpec, Outcome
+from assay.runs.driver import drive_stepwise
 from assay.runs.execute import make_executor
 from assay.runs.options import MEASURED, RunOptions
 from assay.runs.schedulers.plan import Scheduler
@@ -90,21 +89,21 @@ def try_tasks(
     if the options request them. Without a number of workers, episodes are executed in this process.
     """
     assert options.latency != MEASURED
-    specs = []
+    specs, waiting = [], options.while_waiting if options.latency else None
     for task in tasks:
         for seed in seeds:
-            spec = EpisodeSpec(
-                task, seed, pack, steps=options.steps, replan=options.replan, initial=options.initial
+            specs.append(
+                EpisodeSpec(
+                    task,
+                    seed,
+                    pack,
+                    steps=options.steps,
+                    replan=options.replan,
+                    initial=options.initial,
+                    latency=options.latency,
+                    while_waiting=waiting or "play",
+                )
             )
-            if options.latency:
-                waiting = options.while_waiting or "play"
-                spec = replace(spec, latency=options.latency, while_waiting=waiting)
-            try:
-                _ = spec.scene_key
-            except AssayError as error:  # a file that is not a task
-                yield spec, Episode(Outcome.ERROR, 0, no_trajectory(), error=one_line(error, 300))
-            else:
-                specs.append(spec)
     worker = WorkerConfig(
         policy,
         world,
@@ -122,7 +121,7 @@ def try_tasks(
     with Store.scratch() as store:
         store.plan(specs)
         scheduler = Scheduler(store, store.todo())
-        for _ in driving(executor, scheduler, stopping=lambda: False, watch=watch):
+        for _ in drive_stepwise(executor, scheduler, stopping=lambda: False, watch=watch):
             yield from finished
             finished.clear()
     yield from finished

@@ -34,11 +34,11 @@ class WorkerConfig:
     states: Path | None = None
     """Folder of stored initial states, if not the default one."""
     plugins: tuple[str, ...] = ()
-    """Plugin modules to import first."""
+    """Plugin modules that are imported before the policy is loaded."""
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Environment variables named by the policy's address that hold its server's key."""
+        """Names of the environment variables, given in the policy's address, that contain its server's key."""
         return tuple(_KEY.findall(self.policy)) if "://" in self.policy else ()
 
 

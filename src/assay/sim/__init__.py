@@ -5,20 +5,19 @@ observation = simulation.reset(simulation.sample(seed=0))
 observation = simulation.step(action)
 """
 
-from assay.sim.bare_mujoco import mujoco_version
+from assay.sim.bare_mujoco import MUJOCO_VERSION
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.observation import Observation
 from assay.sim.packs.registry import load_pack
 from assay.sim.simulation import Simulation
-from assay.sim.states import InitialState, stored_states
+from assay.sim.states import InitialState
 
 __all__ = [
+    "MUJOCO_VERSION",
     "CompiledScene",
     "InitialState",
     "Observation",
     "Simulation",
     "compile_scene",
     "load_pack",
-    "mujoco_version",
-    "stored_states",
 ]

@@ -34,7 +34,7 @@ SPOTS = 3
 SPOT = 0.34
 """Mean radius of a speckle, as a fraction of the distance between speckles."""
 DARK = 0.5
-"""Luminance (Rec. 709, 0 to 1) up to which the second colour of a pattern is lighter than the first, not darker."""
+"""Maximum luminance (Rec. 709, 0 to 1) of colours whose pattern has a lighter, not a darker, second colour."""
 DARKER, LIGHTER = 0.22, 0.75
 """Factors for the second colour of a pattern: a bright colour is multiplied by the first factor, and a dark one is
 moved towards white by the second.
@@ -46,7 +46,7 @@ _PATTERN_NAME = re.compile(r"_pattern_(?P<pattern>[a-z]+)")
 GREY = (0.6, 0.6, 0.6)
 """Default colour of a pattern."""
 PROJECTED_TILES = {"plane": 12}
-"""Number of tiles along each axis of a geom without texture coordinates, by geom type."""
+"""Number of pattern tiles along each axis of a geom without texture coordinates, by geom type."""
 DEFAULT_PROJECTED_TILES = 4
 TINY = 1e-30
 """Magnitude below which numbers are written as zero, because MuJoCo rejects values that underflow a float32."""
@@ -110,8 +110,8 @@ def format_numbers(values: Iterable[float]) -> str:
 
 
 def _contrast(colour: Colour) -> Colour:
-    """Return the second colour of a pattern on ``colour``: the same hue, but much darker, or much lighter if ``colour``
-    is dark.
+    """Return the second colour of a pattern whose first colour is ``colour``: the same hue, but much darker, or much
+    lighter if ``colour`` is dark.
     """
     own = np.array(colour)
     other = own * DARKER if own @ LUMINANCE > DARK else own + LIGHTER * (1.0 - own)
@@ -120,7 +120,7 @@ def _contrast(colour: Colour) -> Colour:
 
 
 def paint(model: mujoco.MjModel, document: Element) -> None:
-    """Overwrite those textures of a new model that are named after a pattern."""
+    """Draw the patterns into a newly compiled model by overwriting the textures that are named after a pattern."""
     for texture in document.iterfind("./asset/texture"):
         name = str(texture.get("name"))
         match = _PATTERN_NAME.search(name)

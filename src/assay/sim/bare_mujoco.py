@@ -20,7 +20,4 @@ finally:
 # By default MuJoCo prints its warnings and appends them to a file in the current folder.
 mujoco.set_mju_user_warning(logging.getLogger("assay.sim").info)
 
-
-def mujoco_version() -> str:
-    """Return the version of MuJoCo."""
-    return str(mujoco.mj_versionString())
+MUJOCO_VERSION = str(mujoco.mj_versionString())

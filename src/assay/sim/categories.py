@@ -1,4 +1,5 @@
-"""Properties of object categories, from ``categories.yaml``: how they rest, open and switch on, and their variants.
+"""Properties of object categories, read from ``categories.yaml``: resting poses, mechanisms that open or switch on, and
+variants.
 
 These properties belong to the category and not to an asset pack, so that a task means the same with every pack.
 """
@@ -38,7 +39,7 @@ class JointBound:
     value: float
     """Value of the bound, in radians or metres."""
     above: bool
-    """Whether the joint value must be above the bound; if not, below it."""
+    """Whether the joint value must be above the bound (True) or below it (False)."""
     inclusive: bool = False
     """Whether a joint value equal to the bound satisfies the condition."""
 
@@ -51,7 +52,7 @@ class JointBound:
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """The two states of a category's moving part, and the range of joint values to sample for each."""
+    """The two states of a category's moving part, and the joint values to sample for each."""
 
     active: JointBound
     """Condition for open, or for turned on."""
@@ -70,9 +71,9 @@ class CategoryVariant:
     base: str
     """The category or template of the pack from which the variant is derived; never itself a variant."""
     colour: Colour | None = None
-    """Red, green and blue of the brightest part, 0 to 1; darker parts remain darker. None for the base's colours."""
+    """Red, green and blue of the brightest part, 0 to 1; darker parts stay darker. None keeps the base's colours."""
     dark: Colour | None = None
-    """Red, green and blue of the darkest part; parts in between are interpolated. None for a shade of ``colour``."""
+    """Red, green and blue of the darkest part; others are interpolated. None for shades of ``colour``."""
     size: float = 1.0
     """Scale factor for the base's lengths."""
 
@@ -103,7 +104,7 @@ MECHANISMS: Mapping[Predicate, tuple[Mapping[str, Mechanism], bool]] = {
 }
 """Predicate -> the categories to which it applies, and whether it refers to their active state."""
 GLOWING: Mapping[str, str] = with_variants(_TABLE["glowing"])
-"""Categories with a site that is visible only while they are on."""
+"""Category -> the site that is visible only while an entity of the category is on."""
 
 _POSE_ROWS = [(Pose(tuple(row.get("tilt", Pose().tilt)), tuple(row["yaw"])), row) for row in _TABLE["poses"]]
 _POSES = with_variants({category: pose for pose, row in _POSE_ROWS for category in row.get("categories", ())})
@@ -111,7 +112,7 @@ _SUFFIX_POSES = {row["suffix"]: pose for pose, row in _POSE_ROWS if "suffix" in 
 
 
 def resting_pose(category: str) -> Pose:
-    """Return the orientation in which the sampler puts down an object of a category."""
+    """Return the orientation in which the layout sampler places objects of a category."""
     for suffix, pose in _SUFFIX_POSES.items():
         if category.endswith(suffix) or f"{suffix}_" in category:
             return pose

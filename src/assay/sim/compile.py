@@ -12,16 +12,17 @@ import numpy as np
 
 from assay.errors import AssetError, TaskError, did_you_mean
 from assay.sim.appearance import paint
-from assay.sim.compose import compose, part_of
+from assay.sim.categories import MECHANISMS, Mechanism
+from assay.sim.compose import compose
 from assay.sim.layout import HOME, ArenaLayout, layout_of
 from assay.sim.packs.pack import AssetPack
 from assay.sim.texture_coordinates import parse_numbers
-from assay.tasks.scene import Entity, Scene
+from assay.tasks.scene import Entity, Predicate, Scene
 
 
 @dataclass(frozen=True, slots=True)
 class EntityIndex:
-    """Ids of an entity's elements in the compiled model."""
+    """Ids of an entity's body, joints and geoms in the compiled model."""
 
     name: str
     category: str
@@ -30,6 +31,8 @@ class EntityIndex:
     """Id of the entity's root body."""
     joints: tuple[int, ...]
     """Ids of all joints of the entity; the free joint of a movable entity comes last."""
+    inner_joints: tuple[int, ...]
+    """Ids of the joints of the entity's drawers, doors and knobs."""
     geoms: frozenset[int]
     """Ids of the entity's colliding geoms."""
     bottom: float
@@ -37,15 +40,10 @@ class EntityIndex:
     radius: float
     """Radius of the footprint of the entity in its resting pose, in metres."""
 
-    @property
-    def inner_joints(self) -> tuple[int, ...]:
-        """Ids of the joints of the entity's drawers, doors and knobs."""
-        return self.joints[:-1] if self.movable else self.joints
-
 
 @dataclass(frozen=True, slots=True)
 class RegionIndex:
-    """Ids of a region's elements in the compiled model."""
+    """Ids of a region's site and joints in the compiled model."""
 
     name: str
     site: int
@@ -78,16 +76,27 @@ class CompiledScene:
     """Ids of the fixtures' root bodies, in the scene's order."""
     fixture_poses: np.ndarray
     """Default poses of the fixtures in the asset files, (fixtures, 7)."""
+    state_size: int
+    """Length of a state vector: time, qpos and qvel."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the labels in a segmentation image."""
+        """Names of the labels in a segmentation image, in the order of the labels."""
         return ("arena", "robot", *(entity.name for entity in self.scene.entities))
 
-    @property
-    def state_size(self) -> int:
-        """Length of a state vector: time, qpos and qvel."""
-        return 1 + int(self.model.nq) + int(self.model.nv)
+    def mechanism(
+        self, predicate: Predicate, name: str
+    ) -> tuple[EntityIndex, tuple[int, ...], Mechanism] | None:
+        """Return the entity, joint ids and mechanism to which a predicate such as Open applies.
+
+        ``name``: an entity or a region. Returns None if the entity's category has no such mechanism.
+        """
+        region = self.regions.get(name)
+        entity = self.entities.get(name if region is None else region.parent or "")
+        mechanism = None if entity is None else MECHANISMS[predicate][0].get(entity.category)
+        if entity is None or mechanism is None:
+            return None
+        return entity, entity.inner_joints if region is None else region.inner_joints, mechanism
 
 
 def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
@@ -124,7 +133,7 @@ def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
             offered = [name for name in sites if name.startswith(prefix) and "default_site" not in name]
             raise TaskError(
                 f"the {pack.name} pack's {entities[region.target].category} has no region "
-                f"'{region.name}' (as '{region.full_name}'): {did_you_mean(region.full_name, offered)}"
+                f"'{region.name}' (full name '{region.full_name}'): {did_you_mean(region.full_name, offered)}"
             )
     bodies = tuple(entities[fixture.name].body for fixture in scene.fixtures)
     return CompiledScene(
@@ -138,6 +147,7 @@ def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
         home=tuple(angle + offset for angle, offset in zip(HOME, scene.staging.robot.joints, strict=True)),
         fixture_bodies=bodies,
         fixture_poses=np.hstack([model.body_pos[list(bodies)], model.body_quat[list(bodies)]]),
+        state_size=1 + int(model.nq) + int(model.nv),
     )
 
 
@@ -154,15 +164,17 @@ def live_fixtures(model: mujoco.MjModel, compiled: CompiledScene) -> np.ndarray:
 
 
 def _entity_index(model: mujoco.MjModel, pack: AssetPack, entity: Entity) -> EntityIndex:
-    """Look up an entity's elements. Raises AssetError if its document lacks a site that defines its extent."""
+    """Look up an entity's body, joints and geoms. Raises AssetError if the site that defines its size is missing."""
     root = model.body(f"{entity.name}_main").id
     bodies = {root}
     for body in range(root + 1, model.nbody):  # parents come before their children
         if int(model.body_parentid[body]) in bodies:
             bodies.add(body)
-    joints = tuple(j for j in range(model.njnt) if int(model.jnt_bodyid[j]) in bodies)
+    joints = [j for j in range(model.njnt) if int(model.jnt_bodyid[j]) in bodies]
     free = tuple(j for j in joints if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE)
-    sites = {site.get("name"): site for site in part_of(entity, pack).iterfind("./worldbody/body/site")}
+    inner = tuple(j for j in joints if j not in free)
+    document = pack.entity(entity.category)
+    sites = {site.get("name"): site for site in document.iterfind("./worldbody/body/site")}
     for name in ("bottom_site", "horizontal_radius_site"):
         if name not in sites:
             raise AssetError(f"the {pack.name} pack's {entity.category} has no site '{name}'")
@@ -171,7 +183,8 @@ def _entity_index(model: mujoco.MjModel, pack: AssetPack, entity: Entity) -> Ent
         category=entity.category,
         movable=bool(free),
         body=root,
-        joints=tuple(j for j in joints if j not in free) + free,
+        joints=inner + free,
+        inner_joints=inner,
         geoms=frozenset(
             g for g in range(model.ngeom) if int(model.geom_bodyid[g]) in bodies and model.geom_group[g] == 0
         ),
@@ -184,15 +197,35 @@ def bounding_box(
     model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the axis-aligned bounding box of geoms in the world: lower and upper corners, each (3,)."""
-    centre, rotation, half = geom_boxes(model, data, np.fromiter(geoms, dtype=np.intp))
-    reach = np.einsum("nij,nj->ni", np.abs(rotation), half)
-    return (centre - reach).min(axis=0), (centre + reach).max(axis=0)
+    low, high = geom_boxes(model, data, geoms).bounds
+    return low.min(axis=0), high.max(axis=0)
 
 
-def geom_boxes(
-    model: mujoco.MjModel, data: mujoco.MjData, geoms: np.ndarray | slice
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the centres (n, 3), rotations (n, 3, 3) and half-lengths (n, 3) of geoms' bounding boxes in the world."""
-    rotation = data.geom_xmat[geoms].reshape(-1, 3, 3)
-    centre = data.geom_xpos[geoms] + np.einsum("nij,nj->ni", rotation, model.geom_aabb[geoms, :3])
-    return centre, rotation, model.geom_aabb[geoms, 3:]
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """Oriented boxes in the world, in metres."""
+
+    centre: np.ndarray
+    """Centres of the boxes, (n, 3)."""
+    axes: np.ndarray
+    """Axes of each box as columns, (n, 3, 3)."""
+    half: np.ndarray
+    """Half-lengths along the axes, (n, 3)."""
+
+    def transform(self, position: np.ndarray, rotation: np.ndarray) -> Boxes:
+        """Return the boxes rotated about the origin by ``rotation`` (3, 3) and then translated by ``position`` (3,)."""
+        return Boxes(self.centre @ rotation.T + position, rotation @ self.axes, self.half)
+
+    @property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper corners of the axis-aligned bounding box of each box, each (n, 3)."""
+        reach = np.einsum("nij,nj->ni", np.abs(self.axes), self.half)
+        return self.centre - reach, self.centre + reach
+
+
+def geom_boxes(model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]) -> Boxes:
+    """Return the oriented bounding boxes of geoms in their current poses."""
+    ids = np.fromiter(geoms, dtype=np.intp)
+    rotation = data.geom_xmat[ids].reshape(-1, 3, 3)
+    centre = data.geom_xpos[ids] + np.einsum("nij,nj->ni", rotation, model.geom_aabb[ids, :3])
+    return Boxes(centre, rotation, model.geom_aabb[ids, 3:])

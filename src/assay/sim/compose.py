@@ -6,7 +6,6 @@ files, because XML written back by MuJoCo rounds inertias, which changes rollout
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import cos, sin
 from xml.etree.ElementTree import Element, SubElement
 
@@ -18,7 +17,7 @@ from assay.sim.appearance import dress, format_numbers, resize
 from assay.sim.layout import REGION_HALF_HEIGHT, ArenaLayout, layout_of
 from assay.sim.packs.pack import AssetPack
 from assay.sim.texture_coordinates import parse_numbers
-from assay.tasks.scene import Entity, Finish, Lighting, Scene, Surface
+from assay.tasks.scene import Finish, Lighting, Scene, Surface
 
 ROBOT = "robot0_"
 GRIPPER = "gripper0_"
@@ -31,7 +30,7 @@ _NAME_ATTRIBUTES = frozenset(
         "body", "body1", "body2", "hfield", "target", "prefix", "site",
     )
 )  # fmt: skip
-"""Attributes whose values are element names."""
+"""MJCF attributes whose values are names of elements."""
 
 _MERGED = ("asset", "worldbody", "actuator", "sensor", "tendon", "equality", "contact")
 MIN_HALF_LENGTH = 1e-6
@@ -41,7 +40,7 @@ _GRIPPER_COLOUR = "0.0 0.0 0.5 1.0"
 _FURNITURE_COLOUR = "0.5 0.5 0.0 1.0"
 _ARM_DAMPING = (0.1, 0.1, 0.1, 0.1, 0.1, 0.01, 0.01)
 _WALL_FURNITURE = ("floor_lamp", "wall_unit")
-"""Name prefixes of drawn geoms that look like those of floors and walls but belong to furniture."""
+"""Prefixes of the names of furniture geoms that also begin with ``floor`` or ``wall``."""
 _MOUNT_TOP = np.array([0.0, 0.0, -0.01])
 
 
@@ -61,12 +60,12 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
     if not pack.exact:
         # Fewer faces on round shapes make an image a third cheaper, with no visible difference at 256 pixels.
         SubElement(visual, "quality", {"numslices": "16", "numstacks": "8", "numquads": "2"})
-    arena = _resolve_classes(pack.arena(scene.arena, scene.style))
+    arena = pack.arena(scene.arena, scene.style)
     _finish_arena(arena, scene, layout)
     _merge(root, arena)
     _merge(root, _robot(pack, layout))
     for entity in scene.entities:
-        document = part_of(entity, pack)
+        document = pack.entity(entity.category)
         body = document.find("./worldbody/body/body[@name='object']")
         if body is None:
             raise AssetError(f"the entity '{document.get('model', '?')}' has no body named 'object'")
@@ -83,19 +82,18 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
         SubElement(body, "site", {"name": "default_site", "pos": "0 0 0"} | look)
         prefix = f"{entity.name}_"
         _prefix(body, prefix)
-        assets = _section(document, "asset")
+        assets = document.find("asset")
+        if assets is None:
+            assets = Element("asset")
         _prefix(assets, prefix)
         if entity.size != 1.0:
             resize(body, assets, entity.size)
-        _merge_assets(root, assets)
-        _section(root, "worldbody").append(body)
+        part = Element("mujoco")
+        part.append(assets)
+        SubElement(part, "worldbody").append(body)
+        _merge(root, part)
     _apply_staging(root, scene, layout)
     return root
-
-
-def part_of(entity: Entity, pack: AssetPack) -> Element:
-    """Return the MJCF document for one entity, with default classes resolved."""
-    return _resolve_classes(pack.entity(entity.category))
 
 
 def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
@@ -109,7 +107,7 @@ def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
             prefix = "floor" if surface is Surface.FLOOR else "wall"
             geoms = [
                 geom
-                for geom in _section(root, "worldbody").iter("geom")
+                for geom in root.iterfind("./worldbody//geom")
                 if (name := str(geom.get("name", ""))).startswith(prefix)
                 and not name.startswith(_WALL_FURNITURE)
                 and (geom.get("group", "0") == "1" or geom.get("type") == "plane")
@@ -152,8 +150,12 @@ def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
 
 def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
     """Colour the colliding geoms, place the cameras, and add the regions of the workspace."""
-    world = _section(arena, "worldbody")
-    _colour_collisions(world, _FURNITURE_COLOUR, keep=("floor",))
+    world = arena.find("worldbody")
+    assert world is not None
+    for geom in world.iter("geom"):
+        if geom.get("group", "0") == "0" and geom.get("name") != "floor":
+            geom.set("rgba", _FURNITURE_COLOUR)
+            geom.attrib.pop("material", None)
     cameras = {camera.get("name"): camera for camera in world.iter("camera")}
     for name, pose in layout.cameras.items():
         camera = cameras.get(name)
@@ -191,10 +193,9 @@ def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
 
 def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
     """Return the arm with its gripper, on its pedestal if the arena has one, at the arena's robot pose."""
-    arm = _prepare_part(pack.part("robot/arm.xml"), ROBOT, _ROBOT_COLOUR)
-    base = _root_body(arm)
+    arm, base = _prepare_part(pack.part("robot/arm.xml"), ROBOT, _ROBOT_COLOUR)
     base_offset = parse_numbers(base.get("pos", "0 0 0"))
-    for index, joint in enumerate(_section(arm, "worldbody").iter("joint")):
+    for index, joint in enumerate(arm.iterfind("./worldbody//joint")):
         joint.attrib.setdefault("frictionloss", "0.1")
         joint.attrib.setdefault("armature", repr(5.0 / (index + 1)))
         joint.set("damping", repr(_ARM_DAMPING[index]))
@@ -204,7 +205,7 @@ def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
     else:
         mount = Element("mujoco")
         SubElement(SubElement(mount, "worldbody"), "body", {"name": "base"})
-    mount_base = _root_body(_prepare_part(mount, MOUNT, _FURNITURE_COLOUR))
+    mount, mount_base = _prepare_part(mount, MOUNT, _FURNITURE_COLOUR)
     mount_offset = parse_numbers(mount_base.get("pos", "0 0 0"))
     mount_top = _MOUNT_TOP if layout.mounted else np.zeros(3)
     mount_base.set("pos", format_numbers(base_offset - mount_top))
@@ -212,87 +213,54 @@ def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
     base.set("pos", format_numbers(np.array(layout.robot) - ((mount_offset - mount_top) + base_offset)))
 
     wrist = next(body for body in base.iter("body") if body.get("name") == f"{ROBOT}right_hand")
-    _merge(arm, _prepare_part(pack.part("robot/gripper.xml"), GRIPPER, _GRIPPER_COLOUR), into=wrist)
+    gripper, _ = _prepare_part(pack.part("robot/gripper.xml"), GRIPPER, _GRIPPER_COLOUR)
+    _merge(arm, gripper, into=wrist)
     return arm
 
 
-def _prepare_part(document: Element, prefix: str, collision_rgba: str) -> Element:
-    """Resolve a robot part's classes, name its geoms ``g0_col``, ``g0_vis``, ..., add the prefix, and colour it."""
+def _prepare_part(document: Element, prefix: str, collision_rgba: str) -> tuple[Element, Element]:
+    """Name a robot part's geoms ``g0_col``, ``g0_vis``, ..., add the prefix, and colour the part.
+
+    Returns the document and its root body.
+    """
+    body = document.find("./worldbody/body")
+    if body is None:
+        raise AssetError(f"the part '{document.get('model', '?')}' has no body")
+    _prefix(document, prefix)
     counts = {"col": 0, "vis": 0}
-    for geom in _resolve_classes(document).iter("geom"):
+    for geom in document.iter("geom"):
         if geom.get("name") is None:
             kind = "vis" if geom.get("group") == "1" else "col"
-            geom.set("name", f"g{counts[kind]}_{kind}")
+            geom.set("name", f"{prefix}g{counts[kind]}_{kind}")
             counts[kind] += 1
-    _prefix(document, prefix)
-    _colour_collisions(_section(document, "worldbody"), collision_rgba)
-    return document
-
-
-def _resolve_classes(document: Element) -> Element:
-    """Replace references to default classes with the attributes of those classes."""
-    defaults = document.find("default")
-    classes: dict[str, dict[str, Element]] = {}
-    if defaults is not None:
-        classes = {str(default.get("class")): {child.tag: child for child in default} for default in defaults}
-        document.remove(defaults)
-    for element in document.iter():
-        name = element.attrib.pop("class", None)
-        if name is None:
-            continue
-        template = classes.get(name, {}).get(element.tag)
-        for key, value in template.attrib.items() if template is not None else ():
-            element.attrib.setdefault(key, value)
-    return document
+        if geom.get("group", "0") == "0":
+            geom.set("rgba", collision_rgba)
+            geom.attrib.pop("material", None)
+    return document, body
 
 
 def _merge(root: Element, part: Element, into: Element | None = None) -> None:
-    """Append a part's sections to those of ``root``, and its bodies to ``into``, by default the world body."""
+    """Append a part's sections to those of ``root``, and its bodies to ``into``, by default the world body.
+
+    If several assets have the same type and name, only the first is kept.
+    """
+    assets = {(asset.tag, asset.get("name")) for asset in root.iterfind("./asset/*")}
     for tag in _MERGED:
-        section = part.find(tag)
-        if section is None:
-            continue
-        if tag == "asset":
-            _merge_assets(root, section)
-        else:
-            target = into if tag == "worldbody" and into is not None else _section(root, tag)
-            target.extend(list(section))
-
-
-def _merge_assets(root: Element, assets: Iterable[Element]) -> None:
-    """Append assets, keeping the first of several with the same type and name."""
-    target = _section(root, "asset")
-    keys = {(asset.tag, asset.get("name")) for asset in target}
-    for asset in assets:
-        key = (asset.tag, asset.get("name"))
-        if key not in keys:
-            keys.add(key)
-            target.append(asset)
+        target = into if tag == "worldbody" and into is not None else root.find(tag)
+        if target is None:
+            target = SubElement(root, tag)
+        for element in part.findall(f"./{tag}/*"):
+            key = (element.tag, element.get("name"))
+            if tag != "asset" or key not in assets:
+                target.append(element)
+            if tag == "asset":
+                assets.add(key)
 
 
 def _prefix(element: Element, prefix: str) -> None:
-    """Add a prefix to every name, and every reference to a name, that does not already have it."""
+    """Add a prefix to every name and every reference to a name, unless it already has the prefix."""
     for node in element.iter():
         for key in _NAME_ATTRIBUTES.intersection(node.keys()):
             value = node.attrib[key]
             if not value.startswith(prefix):
                 node.set(key, prefix + value)
-
-
-def _colour_collisions(element: Element, rgba: str, keep: tuple[str, ...] = ()) -> None:
-    for geom in element.iter("geom"):
-        if geom.get("group", "0") == "0" and geom.get("name") not in keep:
-            geom.set("rgba", rgba)
-            geom.attrib.pop("material", None)
-
-
-def _section(root: Element, tag: str) -> Element:
-    section = root.find(tag)
-    return section if section is not None else SubElement(root, tag)
-
-
-def _root_body(document: Element) -> Element:
-    body = document.find("./worldbody/body")
-    if body is None:
-        raise AssetError(f"the part '{document.get('model', '?')}' has no body")
-    return body

@@ -9,7 +9,7 @@ define stages and limits.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import mujoco
@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.episodes.conduct import FIXED, LIFTING, PLACING, TURNING, SideEffects
 from assay.sim.categories import MECHANISMS, OPENING, SWITCHING
-from assay.sim.compile import CompiledScene, EntityIndex, RegionIndex
+from assay.sim.compile import CompiledScene, EntityIndex, RegionIndex, geom_boxes
 from assay.sim.compose import GRIPPER
 from assay.sim.predicates import up_axis
 from assay.sim.robot_contacts import ARM_PART, PARTS, Touches, measure_press
@@ -38,9 +38,9 @@ LIFT_HEIGHT = 0.02
 CARRIED_FRACTION = 0.5
 """Fraction of the horizontal distance to its destination that a carried object must have covered."""
 MOVED = 0.02
-"""Minimum displacement of an object or drawer that counts as moved, in metres."""
+"""Minimum displacement of an object or drawer for it to count as moved, in metres."""
 TURNED = 0.2
-"""Minimum rotation of a hinge that counts as moved, in radians."""
+"""Minimum rotation of a hinged part for it to count as moved, in radians."""
 MIN_DISPLACEMENT_M = 0.005
 """Minimum displacement of a bystander that is recorded, in metres; settling objects move less."""
 MIN_TILT_DEG = 5.0
@@ -50,14 +50,14 @@ MIN_OPENED_FRACTION = 0.05
 MIN_FORCE_N = 0.5
 """Minimum force that is recorded, in newtons."""
 EVENT_TOLERANCE = 0.002
-"""Largest displacement by an event for which an object or joint counts as unmoved, in metres or radians."""
+"""Maximum displacement caused by an event for an object or joint to count as unmoved, in metres or radians."""
 MAX_RECORDED = 1e6
-"""Upper limit of recorded values; larger ones are caused by a diverging simulation and are clipped."""
+"""Maximum of recorded values; larger values come from a diverging simulation and are clipped."""
 
 
 @machine_code
 def _distance_outside(point, place, turn, low, high):  # type: ignore[no-untyped-def]
-    """Return the distance, in metres, from a point to a box in the frame with origin ``place`` (3,) and axes ``turn``
+    """Return the distance from a point to a box, in metres; the box's frame has origin ``place`` and axes ``turn``
     (9,).
     """
     total = 0.0
@@ -72,7 +72,7 @@ def _distance_outside(point, place, turn, low, high):  # type: ignore[no-untyped
 
 @dataclass(slots=True)
 class _AtomProgress:
-    """One atom, the part of the model that it refers to, and its progress."""
+    """One goal atom, its object or moving part in the model, and its progress."""
 
     atom: Atom
     body: int
@@ -96,10 +96,6 @@ class _AtomProgress:
     joints: list[tuple[int, float, float]] = field(default_factory=list)
     """For a drawer, door or knob: qpos address, initial value and minimum displacement of each joint."""
 
-    def note(self, stage: str, step: int) -> None:
-        if stage in self.stages and self.stages[stage] is None:
-            self.stages[stage] = step
-
 
 class StageWatch:
     """Tracks progress towards a goal; called once before the policy acts and after every control step."""
@@ -109,14 +105,15 @@ class StageWatch:
         self._grip_site = compiled.model.site(f"{GRIPPER}grip_site").id
         self._finger_joint = compiled.model.joint(f"{GRIPPER}finger_joint1").id
         self._initially_true: frozenset[Atom] = frozenset()
-        watched = {number: self._watch(atom, data) for number, atom in enumerate(goal.atoms)}
-        self._watched = {number: progress for number, progress in watched.items() if progress is not None}
+        progress = ((number, self._watch(atom, data)) for number, atom in enumerate(goal.atoms))
+        self.watched = {number: watched for number, watched in progress if watched is not None}
+        """Progress of each atom that did not hold at the start, keyed by the atom's index in the goal."""
 
     def __call__(self, data: mujoco.MjData, touches: Touches | None, true: list[bool], step: int) -> None:
-        """Update the progress after control step ``step``; ``true`` holds the truth values of the atoms."""
-        for number, progress in list(self._watched.items()):
+        """Update the progress after control step ``step``; ``true`` contains the truth values of the atoms."""
+        for number, progress in list(self.watched.items()):
             if step == 0 and true[number]:
-                del self._watched[number]
+                del self.watched[number]
                 self._initially_true |= {progress.atom}
                 continue
             touched, press = False, 0.0
@@ -126,51 +123,42 @@ class StageWatch:
                     touches.geoms, touches.parts, touches.forces, progress.geoms, axis
                 )
             stages, position = progress.stages, data.xpos[progress.body]
-            if stages["reached"] is None:
-                grip, turn = data.site_xpos[self._grip_site], data.xmat[progress.body]
-                distance = _distance_outside(grip, position, turn, progress.low, progress.high)
-                if touched or distance < REACH_DISTANCE:
-                    stages["reached"] = step
+            current = {"placed", "done"} if true[number] else set()
+            if true[number] and not touched:
+                current.add("released")
             if touched:
-                progress.note("touched", step)
+                current |= {"reached", "touched"}
+            elif stages["reached"] is None:
+                grip, turn = data.site_xpos[self._grip_site], data.xmat[progress.body]
+                if _distance_outside(grip, position, turn, progress.low, progress.high) < REACH_DISTANCE:
+                    current.add("reached")
             if any(abs(data.qpos[place] - start) > far for place, start, far in progress.joints):
-                progress.note("moved", step)
+                current.add("moved")
             if "grasped" in stages:
                 height = float(position[2])
                 progress.lowest = min(progress.lowest, height)
                 progress.pressed = progress.pressed + 1 if press > GRIP_FORCE else 0
                 if progress.pressed >= HOLD_STEPS:
-                    progress.note("grasped", step)
+                    current.add("grasped")
                     if height > progress.lowest + LIFT_HEIGHT:
-                        progress.note("lifted", step)
+                        current.add("lifted")
                     if progress.destination is not None:
                         left = float(np.linalg.norm(position[:2] - progress.destination(data)[:2]))
                         if left < (1 - CARRIED_FRACTION) * progress.initial_distance:
-                            progress.note("carried", step)
-            if true[number]:
-                progress.note("placed", step)
-                progress.note("done", step)
-                if not touched:
-                    progress.note("released", step)
+                            current.add("carried")
+            stages.update({stage: step for stage in current if stages.get(stage, step) is None})
 
     def inherit(self, before: StageWatch) -> None:
-        """Take over the progress of the same atoms from before an event."""
-        earlier = {progress.atom: progress for progress in before._watched.values()}
-        for number, watched in list(self._watched.items()):
+        """Continue with the progress that ``before`` recorded for the same atoms up to an event."""
+        earlier = {progress.atom: progress for progress in before.watched.values()}
+        for number, watched in list(self.watched.items()):
             if watched.atom in earlier:
-                watched.stages = earlier[watched.atom].stages
-                watched.lowest, watched.initial_distance = (
-                    earlier[watched.atom].lowest,
-                    earlier[watched.atom].initial_distance,
-                )
+                old = earlier[watched.atom]
+                watched.stages, watched.lowest = old.stages, old.lowest
+                watched.initial_distance = old.initial_distance
             elif watched.atom in before._initially_true:
-                del self._watched[number]
+                del self.watched[number]
         self._initially_true = before._initially_true
-
-    @property
-    def stages(self) -> dict[str, dict[str, int | None]]:
-        """Atom -> stage -> control step, for each atom that did not hold at the start."""
-        return {str(progress.atom): dict(progress.stages) for progress in self._watched.values()}
 
     def _watch(self, atom: Atom, data: mujoco.MjData) -> _AtomProgress | None:
         """Start tracking an atom; return None if its entities are absent."""
@@ -179,51 +167,41 @@ class StageWatch:
         if not atom.arguments or not elements.keys() >= set(atom.arguments):
             return None
         first, destination = elements[atom.arguments[0]], elements[atom.arguments[-1]]
-        if atom.predicate in MECHANISMS and first.inner_joints:
-            bodies = model.jnt_bodyid[list(first.inner_joints)]
-            geoms = np.flatnonzero(np.isin(model.geom_bodyid, bodies) & (model.geom_group == 0))
-            progress = self._measure(atom, int(min(bodies)), geoms, TURNING, data)
-            for joint in first.inner_joints:
-                address = int(model.jnt_qposadr[joint])
-                hinge = model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE
-                progress.joints.append((address, float(data.qpos[address]), TURNED if hinge else MOVED))
-            return progress
         owner = first if isinstance(first, EntityIndex) else entities.get(first.parent or "")
         if owner is None:
             return None
         stages: tuple[str, ...] = FIXED
-        if owner.movable and atom.predicate in (*UPON, *INSIDE, Predicate.IN_CONTACT):
+        body, geoms = owner.body, sorted(owner.geoms)
+        is_mechanism = atom.predicate in MECHANISMS and bool(first.inner_joints)
+        if is_mechanism:
+            bodies = model.jnt_bodyid[list(first.inner_joints)]
+            body, geoms = int(min(bodies)), [geom for geom in geoms if model.geom_bodyid[geom] in bodies]
+            stages = TURNING
+        elif owner.movable and atom.predicate in (*UPON, *INSIDE, Predicate.IN_CONTACT):
             stages = PLACING
         elif owner.movable and atom.predicate is Predicate.UP:
             stages = LIFTING
-        progress = self._measure(atom, owner.body, np.array(sorted(owner.geoms)), stages, data)
+        mask = np.zeros(model.ngeom, dtype=bool)
+        mask[geoms] = True
+        low = high = np.zeros((1, 3))
+        if geoms:
+            boxes = geom_boxes(model, data, geoms)
+            relative = replace(boxes, centre=boxes.centre - data.xpos[body])
+            low, high = relative.transform(np.zeros(3), data.xmat[body].reshape(3, 3).T).bounds
+        progress = _AtomProgress(atom, body, mask, low.min(axis=0), high.max(axis=0), dict.fromkeys(stages))
+        for joint in first.inner_joints if is_mechanism else ():
+            address = int(model.jnt_qposadr[joint])
+            hinge = model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE
+            progress.joints.append((address, float(data.qpos[address]), TURNED if hinge else MOVED))
         if stages is PLACING:
             progress.destination = (
                 (lambda data: data.xpos[destination.body])
                 if isinstance(destination, EntityIndex)
                 else (lambda data: data.site_xpos[destination.site])
             )
-            progress.initial_distance = float(
-                np.linalg.norm(data.xpos[owner.body][:2] - progress.destination(data)[:2])
-            )
+            way = data.xpos[body][:2] - progress.destination(data)[:2]
+            progress.initial_distance = float(np.linalg.norm(way))
         return progress
-
-    def _measure(
-        self, atom: Atom, body: int, geoms: np.ndarray, stages: tuple[str, ...], data: mujoco.MjData
-    ) -> _AtomProgress:
-        """Start tracking geoms, given by id, with their bounding box in the frame of ``body``."""
-        model = self._model
-        mask = np.zeros(model.ngeom, dtype=bool)
-        mask[geoms] = True
-        low = high = np.zeros(3)
-        if len(geoms):
-            frame = data.xmat[body].reshape(3, 3)
-            turned = frame.T @ data.geom_xmat[geoms].reshape(-1, 3, 3)  # (n, 3, 3), in the body's frame
-            centre = (data.geom_xpos[geoms] - data.xpos[body]) @ frame
-            centre = centre + np.einsum("nij,nj->ni", turned, model.geom_aabb[geoms, :3])
-            half = np.einsum("nij,nj->ni", np.abs(turned), model.geom_aabb[geoms, 3:])
-            low, high = (centre - half).min(axis=0), (centre + half).max(axis=0)
-        return _AtomProgress(atom, body, mask, low, high, dict.fromkeys(stages))
 
 
 class EffectWatch:
@@ -232,7 +210,7 @@ class EffectWatch:
     def __init__(
         self, compiled: CompiledScene, goal: Goal, data: mujoco.MjData, names: tuple[str, ...]
     ) -> None:
-        """Watch the entities that a goal does not mention; ``names`` are those of `RobotContacts`."""
+        """Watch the entities that a goal does not mention; ``names`` is `RobotContacts.names`."""
         self._names = names
         self._forces = np.zeros(len(self._names))
         self._arm: Counter[int] = Counter()
@@ -243,13 +221,12 @@ class EffectWatch:
             for name, entity in compiled.entities.items()
             if entity.movable and name not in named and name not in owners
         ]
-        self._others = [entity.name for entity in others]
-        self._bodies = np.array([entity.body for entity in others], dtype=int)
-        self._up = np.array([up_axis(entity.category) for entity in others]).reshape(-1, 3)
-        addresses = [int(compiled.model.jnt_qposadr[entity.joints[-1]]) for entity in others]
-        self._places = np.array(addresses, dtype=int)[:, None] + np.arange(3)
-        self._start = data.xpos[self._bodies].copy()
-        self._upright = self._axes(data)
+        self._others: dict[str, _Bystander] = {}
+        for entity in others:
+            address, up = int(compiled.model.jnt_qposadr[entity.joints[-1]]), up_axis(entity.category)
+            upright = data.xmat[entity.body].reshape(3, 3) @ up
+            start = data.xpos[entity.body].copy()
+            self._others[entity.name] = _Bystander(entity.body, address, up, start, upright)
         self._parts: dict[str, _BystanderPart] = {}
         """Drawers, doors and knobs that the goal does not mention, keyed by joint name."""
         joints = [(joint, name) for name, region in compiled.regions.items() for joint in region.inner_joints]
@@ -278,11 +255,12 @@ class EffectWatch:
         self._arm.update(set(touches.owners[touches.parts == ARM_PART].tolist()))
 
     def inherit(self, before: EffectWatch, then: np.ndarray, now: np.ndarray) -> None:
-        """Take over the record from before an event, except for objects and joints that the event moved.
+        """Continue with the record that ``before`` kept up to an event, except for objects and joints that the event
+        moved.
 
-        The record consists of forces, contacts of the arm, and the initial positions of bystanders and closed
-        parts. ``then`` and ``now`` are the joint positions immediately before and after the event, (nq,) in the
-        old and the new model.
+        The record consists of forces, contacts of the arm, and the initial positions of bystanders and closed parts.
+        ``then`` and ``now`` are the joint positions immediately before and after the event, (nq,) in the old and the
+        new model.
         """
         number = {name: index for index, name in enumerate(self._names)}
         for old, name in enumerate(before._names):
@@ -291,13 +269,11 @@ class EffectWatch:
                 self._forces[new] = max(self._forces[new], before._forces[old])
                 self._arm[new] += before._arm[old]
         self._arm = +self._arm  # drop zero counts
-        for new, name in enumerate(self._others):
-            if name not in before._others:
-                continue
-            old = before._others.index(name)
-            shift = np.linalg.norm(now[self._places[new]] - then[before._places[old]])
-            if shift <= EVENT_TOLERANCE and np.array_equal(self._up[new], before._up[old]):
-                self._start[new], self._upright[new] = before._start[old], before._upright[old]
+        for name in self._others.keys() & before._others.keys():
+            other, was = self._others[name], before._others[name]
+            shift = now[other.place : other.place + 3] - then[was.place : was.place + 3]
+            if np.linalg.norm(shift) <= EVENT_TOLERANCE and np.array_equal(other.up, was.up):
+                self._others[name] = replace(other, start=was.start, upright=was.upright)
         for joint in self._parts.keys() & before._parts.keys():
             part, earlier = self._parts[joint], before._parts[joint]
             if abs(now[part.place] - then[earlier.place]) <= EVENT_TOLERANCE:
@@ -305,35 +281,34 @@ class EffectWatch:
 
     def effects(self, data: mujoco.MjData, path: np.ndarray) -> SideEffects:
         """Return the side effects so far; ``path`` holds the end effector's positions in metres, (steps + 1, 3)."""
-        distances = np.linalg.norm(data.xpos[self._bodies] - self._start, axis=1)
-        cosine = np.clip((self._axes(data) * self._upright).sum(axis=1), -1.0, 1.0)
-        tilts = np.degrees(np.arccos(cosine))
+        moved, tilted = {}, {}
+        for name, other in self._others.items():
+            moved[name] = float(np.linalg.norm(data.xpos[other.body] - other.start))
+            cosine = data.xmat[other.body].reshape(3, 3) @ other.up @ other.upright
+            tilted[name] = float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
         path = np.asarray(path, np.float64)
+        length = np.linalg.norm(np.diff(path, axis=0), axis=1).sum()
         third = np.diff(path, n=3, axis=0) * CONTROL_HZ**3
-        jerk = float(np.sqrt((third**2).sum(axis=1).mean())) if len(third) else 0.0
+        jerk = np.sqrt((third**2).sum(axis=1).mean()) if len(third) else 0.0
         return SideEffects(
-            moved=_above(self._others, distances, MIN_DISPLACEMENT_M, 4),
-            tilted=_above(self._others, tilts, MIN_TILT_DEG, 1),
+            moved=_above(moved, MIN_DISPLACEMENT_M, 4),
+            tilted=_above(tilted, MIN_TILT_DEG, 1),
             opened={
                 part.name: round(opened, 3)
                 for part in self._parts.values()
                 if part.closed
                 and (opened := (float(data.qpos[part.place]) - part.start) / part.way) > MIN_OPENED_FRACTION
             },
-            forces=_above(self._names, self._forces, MIN_FORCE_N, 1),
+            forces=_above(dict(zip(self._names, self._forces, strict=True)), MIN_FORCE_N, 1),
             arm={self._names[owner]: steps for owner, steps in sorted(self._arm.items())},
-            path=round(_clip(float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())), 4),
+            path=round(_clip(length), 4),
             jerk=round(_clip(jerk), 3),
         )
-
-    def _axes(self, data: mujoco.MjData) -> np.ndarray:
-        """Return the directions of the bystanders' upright axes, (n, 3)."""
-        return np.asarray(np.einsum("nij,nj->ni", data.xmat[self._bodies].reshape(-1, 3, 3), self._up))
 
 
 @machine_code
 def _update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
-    """Update in place the largest force so far, in newtons, of any one part of the robot on each owner, (owners,)."""
+    """Update ``peaks`` (owners,): the largest force so far, in newtons, of any one part of the robot on each owner."""
     # Per part, because the forces of two fingers on the object between them cancel out.
     total = np.zeros((len(peaks), PARTS, 3))
     for row in range(len(owners)):
@@ -346,17 +321,28 @@ def _update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
 
 
 def _clip(value: float) -> float:
-    """Clip a value from a diverging simulation to `MAX_RECORDED`, which a file can store."""
-    return min(value, MAX_RECORDED) if value == value else 0.0
+    """Clip a value to `MAX_RECORDED` and replace NaN by 0, because a diverging simulation can produce both."""
+    return float(np.nan_to_num(min(value, MAX_RECORDED)))
 
 
-def _above(names: Sequence[str], values: np.ndarray, least: float, digits: int) -> dict[str, float]:
-    """Return the values above a limit, rounded and keyed by name."""
-    return {
-        name: round(_clip(value), digits)
-        for name, value in zip(names, values.tolist(), strict=True)
-        if value > least
-    }
+def _above(values: Mapping[str, float], least: float, digits: int) -> dict[str, float]:
+    """Return the values above ``least``, rounded to ``digits`` decimal places."""
+    return {name: round(_clip(value), digits) for name, value in values.items() if value > least}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bystander:
+    """A movable object that the goal does not mention."""
+
+    body: int
+    place: int
+    """Address of the object's pose in qpos."""
+    up: np.ndarray
+    """Upright axis in the object's frame, (3,)."""
+    start: np.ndarray
+    """Initial position, in metres, (3,)."""
+    upright: np.ndarray
+    """Initial direction of the upright axis in the world, (3,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +355,6 @@ class _BystanderPart:
     start: float
     """Initial joint value."""
     way: float
-    """Distance from the joint's initial value to the threshold for open or on."""
+    """Difference between the threshold for open or on and the joint's initial value."""
     closed: bool
-    """Whether the part was initially neither open nor on."""
+    """Whether the part was neither open nor on initially."""

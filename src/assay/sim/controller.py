@@ -204,12 +204,7 @@ class Controller:
         self._goal_position = np.zeros(3)
         self._goal_rotation = np.eye(3)
         self.grip = 0.0
-        """The gripper's command, from -1 (closed) to 1 (open)."""
-
-    def reset(self) -> None:
-        """Set the goal to the current pose and the gripper's command to the middle of its range."""
-        self.hold()
-        self.grip = 0.0
+        """The gripper's command, from -1 (closed) to 1 (open); 0 is the middle of its range."""
 
     def hold(self) -> None:
         """Set the goal to the current pose."""
@@ -257,15 +252,18 @@ class Controller:
         ``absolute``: the action is the goal itself, a position in metres and a rotation vector in radians in the
         world frame.
         """
-        if absolute:
-            self._goal_position = action[:3].copy()
-            self._goal_rotation = _rotation(action[3:6])
-            return
-        delta = np.clip(action[:6], -1.0, 1.0) * SCALE
-        self._goal_position = self._arm.position + delta[:3]
-        # As in LIBERO, an action without rotation keeps the previous goal orientation and so does not drift.
-        if delta[3:].any():
-            self._goal_rotation = _rotation(delta[3:]) @ self._arm.rotation.reshape(3, 3)
+        delta = action[:6].copy() if absolute else np.clip(action[:6], -1.0, 1.0) * SCALE
+        self._goal_position = delta[:3] if absolute else self._arm.position + delta[:3]
+        vector = delta[3:]
+        angle = math.sqrt(float(vector @ vector))
+        if angle != 0.0:
+            rotation = single_precision_matrix(
+                np.array([math.cos(angle / 2), *(vector / angle * math.sin(angle / 2))], dtype=np.float32)
+            )
+            self._goal_rotation = rotation if absolute else rotation @ self._arm.rotation.reshape(3, 3)
+        elif absolute:
+            self._goal_rotation = np.eye(3)
+        # As in LIBERO, a relative action without rotation keeps the previous goal orientation and so does not drift.
 
     def command(self, gripper: float) -> None:
         """Write the actuator commands for one substep; positive ``gripper`` values close it, negative ones open it."""
@@ -290,15 +288,6 @@ class Controller:
             self.grip = min(max(self.grip - math.copysign(GRIPPER_SPEED, gripper), -1.0), 1.0)
         ctrl[ARM] = self._finger_middle[0] + self._finger_half[0] * self.grip
         ctrl[ARM + 1] = self._finger_middle[1] - self._finger_half[1] * self.grip
-
-
-def _rotation(vector: np.ndarray) -> np.ndarray:
-    """Return the rotation matrix for a rotation vector, rounded through a single-precision quaternion as in LIBERO."""
-    angle = math.sqrt(float(vector @ vector))
-    if angle == 0.0:
-        return np.eye(3)
-    q = np.array([math.cos(angle / 2), *(vector / angle * math.sin(angle / 2))], dtype=np.float32)
-    return single_precision_matrix(q)
 
 
 def single_precision_matrix(quaternion: np.ndarray) -> np.ndarray:

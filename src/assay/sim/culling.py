@@ -15,7 +15,7 @@ from assay.sim.compile import geom_boxes
 SLACK = 1e-3
 """Minimum distance between a culled box and the view, in metres; round-off errors are a thousand times smaller."""
 _MIRRORS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_BOX)
-"""Types of geoms that can reflect in MuJoCo."""
+"""Types of geoms that MuJoCo can render as mirrors."""
 
 
 class Culling:
@@ -49,23 +49,13 @@ class Culling:
                 outside &= _outside(planes_of_mirror, centre, axes)
         return outside
 
-    def is_separate(
-        self, data: mujoco.MjData, camera: int, moving: np.ndarray, mirrors: np.ndarray, clear: np.ndarray
-    ) -> bool:
-        """Return whether no geom in the mask ``moving`` is reflected in ``mirrors`` or visible through ``clear``
-        (geom ids).
-        """
-        if not len(mirrors) and not len(clear):
-            return True
-        if not self._boxed[moving].all() or not self._boxed[mirrors].all():
-            return False
-        centre, axes = self._boxes(data)
-        for mirror in mirrors:
-            planes = self._reflected_planes(data, camera, mirror)
-            if planes is not None and not _outside(planes, centre[moving], axes[moving]).all():
-                return False
+    def is_separate(self, data: mujoco.MjData, camera: int, moving: np.ndarray, clear: np.ndarray) -> bool:
+        """Return whether no geom in the mask ``moving`` is visible through the transparent geoms ``clear`` (ids)."""
         if not len(clear):
             return True
+        if not self._boxed[moving].all():
+            return False
+        centre, axes = self._boxes(data)
         low, high = _on_screen(data, camera, centre[moving], axes[moving])
         for near, far in zip(*_on_screen(data, camera, centre[clear], axes[clear]), strict=True):
             beside = (high < near)[:, :2].any(axis=1) | (low > far)[:, :2].any(axis=1)
@@ -75,8 +65,8 @@ class Culling:
 
     def _boxes(self, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
         """Return the centres, (ngeom, 3), and half axes, as columns, (ngeom, 3, 3), of the geoms' bounding boxes."""
-        centre, rotation, half = geom_boxes(self._model, data, slice(None))
-        return centre, rotation * half[:, None]
+        boxes = geom_boxes(self._model, data, range(self._model.ngeom))
+        return boxes.centre, boxes.axes * boxes.half[:, None]
 
     def _reflected_planes(self, data: mujoco.MjData, camera: int, mirror: int) -> np.ndarray | None:
         """Return the planes that bound the view in a mirror, (5, 4); None if the camera is behind the mirror."""
@@ -126,7 +116,7 @@ _CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1
 
 
 def _outside(planes: np.ndarray, centre: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """Return for each box, (n, 3) and (n, 3, 3), whether it is completely outside one of the planes."""
+    """Return whether each box, with centre (n, 3) and half axes (n, 3, 3), is completely outside one of the planes."""
     distance = centre @ planes[:, :3].T + planes[:, 3]  # (boxes, planes)
     reach = np.abs(np.einsum("pi,nij->npj", planes[:, :3], axes)).sum(axis=-1)
     return np.asarray((distance + reach < -SLACK).any(axis=1))

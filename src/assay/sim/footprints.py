@@ -1,4 +1,4 @@
-"""Footprints of categories on a surface, used to plan positions without a compiled scene."""
+"""Footprints of object categories, used to plan positions without compiling a scene."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import numpy as np
 from assay.sim.appearance import dress, paint, resize
 from assay.sim.categories import Pose, resting_pose
 from assay.sim.compile import bounding_box
-from assay.sim.compose import part_of
 from assay.sim.packs.pack import AssetPack
 from assay.sim.packs.registry import planning_pack
 from assay.sim.texture_coordinates import wrap
@@ -68,10 +67,11 @@ def resting_model(
     Drawers and doors are in their default positions; the caller computes the kinematics. ``triangles``: convert all
     drawn geoms to meshes.
     """
-    document = part_of(entity, pack)
     root = Element("mujoco")
     SubElement(root, "compiler", {"angle": "radian", "inertiagrouprange": "0 0"})
-    root.extend([section for section in document if section.tag in ("asset", "worldbody")])
+    root.extend(
+        [section for section in pack.entity(entity.category) if section.tag in ("asset", "worldbody")]
+    )
     alone = root.find("./worldbody/body/body[@name='object']")
     assets = root.find("asset")
     if alone is not None and assets is not None:

@@ -40,7 +40,7 @@ Progress = Callable[[int, int, str], None]
 
 
 WITHIN = f"share_within_{TOLERANCE:.0e}".replace("e-0", "e-")
-"""JSON key of the fraction of rollouts within the tolerance, which the key contains."""
+"""JSON key of the fraction of rollouts within the tolerance; the key states the tolerance."""
 WITHIN_EARLY = f"{WITHIN}_at_{EARLY_STEPS}"
 """JSON key of the same fraction for the first `EARLY_STEPS` steps."""
 
@@ -54,11 +54,11 @@ class Parity:
     a rollout's steps; fractions within the tolerance; largest difference in proprioception among rollouts within it.
     """
     predicates: dict[str, int]
-    """Numbers of recordings, of truth values compared (``atoms``), and of those that differ."""
+    """Number of recordings, number of truth values compared (``atoms``), and number of truth values that differ."""
     images: dict[str, Any]
     """Number of images; mean and maximum pixel difference on a scale of 0 to 255."""
     models: dict[str, int]
-    """Number of compiled models, and of those that differ from LIBERO's in any number or name."""
+    """Number of compiled models, and number of models that differ from LIBERO's in a number or a name."""
     details: tuple[str, ...] = ()
     """Descriptions of the differences, one line each."""
 
@@ -195,19 +195,21 @@ def _truths(file: Path, simulate: Simulate, details: list[str]) -> tuple[int, in
         except TaskError as error:
             raise StateError(f"{file}: '{text}': {error}") from None
     if record["truth"].shape != (len(record["states"]), len(atoms)):
-        raise StateError(f"{file}: the truth table does not match its states and atoms")
+        raise StateError(f"{file}: expected one truth value for each state and atom")
     wrong = np.zeros(len(atoms), dtype=int)
     for vector, truth in zip(record["states"], record["truth"], strict=True):
         simulation.reset(InitialState(vector, fixtures))
         wrong += [simulation.holds(atom) != bool(value) for atom, value in zip(atoms, truth, strict=True)]
     details += [
-        f"{file.name}: {atom} differs in {n} states" for atom, n in zip(atoms, wrong, strict=True) if n
+        f"{file.name}: {atom} differs in {n} of {len(record['states'])} states"
+        for atom, n in zip(atoms, wrong, strict=True)
+        if n
     ]
     return record["truth"].size, int(wrong.sum())
 
 
 def _model_difference(file: Path, pack: LiberoPack, simulate: Simulate) -> str:
-    """Return a line that lists the fields in which the compiled models differ; empty if they are equal."""
+    """Return a line that lists the fields in which the two compiled models differ; empty if they are equal."""
     match = re.fullmatch(r"(.+)_(\d+)", file.name.removesuffix(".xml.gz"))
     if match is None:
         raise StateError(f"{file}: the file name must be SUITE_NUMBER.xml.gz")

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from dataclasses import dataclass, field
 from math import cos, sin
 
 import mujoco
 import numpy as np
 
 from assay.errors import PlacementError
-from assay.sim.categories import MECHANISMS, resting_pose
+from assay.sim.categories import MECHANISMS, Pose, resting_pose
 from assay.sim.compile import CompiledScene, EntityIndex, bounding_box, put_fixtures
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.controller import ARM
@@ -30,7 +31,7 @@ LIFT_STEP = 0.004
 MAX_LIFT = 0.2
 """Maximum height by which an object is raised, in metres."""
 MAX_SETTLING_STEPS = 40
-"""Number of control steps (50 ms each) within which objects must come to rest."""
+"""Maximum number of control steps (50 ms each) in which objects must come to rest."""
 REST_SPEED = 5e-3
 """Speed below which objects count as at rest, in metres or radians per second."""
 EXPLOSION_SPEED = 50.0
@@ -61,8 +62,8 @@ _SOLID_OR_DRAWN = np.array([1, 1, 0, 0, 0, 0], dtype=np.uint8)
 ATTEMPTS = 40
 """Maximum number of attempts at a layout; after each one, an entity that made the layout invalid is resampled."""
 LAST_ENTITY_ATTEMPTS = 20
-"""Number of attempts, at first, that resample the last of the responsible entities; later ones resample the entity
-that has been resampled least often.
+"""Number of initial attempts that resample the last of the responsible entities; later attempts resample the one that
+has been resampled least often.
 """
 OBJECT_ATTEMPTS = 100
 """Maximum number of poses sampled for one object to find one without collisions."""
@@ -71,7 +72,7 @@ CEILING = 0.15
 """Height above a surface at which downward rays start, in metres; below the arm in its initial pose."""
 
 WORKSPACE_TOLERANCE = 0.06
-"""Largest depth of an object below the workspace's nominal height, in metres; deeper objects are off the workspace."""
+"""Maximum depth of an object below the workspace's nominal height, in metres; deeper objects are off the workspace."""
 
 
 class RejectedLayoutError(PlacementError):
@@ -100,11 +101,15 @@ class PlacementScene:
         self._fixtures = compiled.fixture_poses.copy()
         self._fixtures[:, 2] += _PARKING_HEIGHT
         put_fixtures(self.model, compiled, self._fixtures)
+        self._address: dict[str, int] = {}
+        """Address in qpos of each movable entity's pose."""
+        self._movables: dict[str, EntityIndex] = {}
+        """The movable entities that have been placed."""
         for index, entity in enumerate(compiled.entities.values()):
             if entity.movable:
                 # Side by side, because overlapping objects would cost contacts in every collision check.
-                self.data.qpos[self._address(entity)] = 5.0 * (index + 1)
-                self.data.qpos[self._address(entity) + 2] = _PARKING_HEIGHT
+                start = self._address[entity.name] = int(model.jnt_qposadr[entity.joints[-1]])
+                self.data.qpos[start], self.data.qpos[start + 2] = 5.0 * (index + 1), _PARKING_HEIGHT
         names = (self.model.body(body).name for body in range(self.model.nbody))
         is_robot = np.array([name.startswith((ROBOT, GRIPPER, MOUNT)) for name in names])
         self.model.geom_group[is_robot[self.model.geom_bodyid]] = _HIDDEN_GROUP
@@ -112,8 +117,11 @@ class PlacementScene:
 
     def place(self, name: str, pose: np.ndarray) -> None:
         """Place an entity at a pose (7,)."""
-        self._set(self._compiled.entities[name], pose)
+        entity = self._compiled.entities[name]
+        self._set(entity, pose)
         self.poses[name] = pose
+        if entity.movable:
+            self._movables[name] = entity
         mujoco.mj_kinematics(self.model, self.data)
 
     def set_joint(self, joint: int, value: float) -> None:
@@ -122,12 +130,13 @@ class PlacementScene:
         mujoco.mj_kinematics(self.model, self.data)
 
     def lower(self, name: str, pose: np.ndarray, *, ceiling: float, alone: bool) -> np.ndarray:
-        """Return the pose (7,), moved vertically until the object is just above its support below ``ceiling``.
+        """Return the pose (7,), shifted vertically so that the object is just above its support, which is below
+        ``ceiling``.
 
-        ``alone``: ignore other movable objects, and do not end on top of a fixture. Raises RejectedLayoutError.
+        ``alone``: ignore other movable objects, and do not stack the object on a fixture. Raises RejectedLayoutError.
         """
         entity = self._compiled.entities[name]
-        others = [other for other in self._placed_movables() if alone and other.name != name]
+        others = [other for other in self._movables.values() if alone and other.name != name]
         for other in others:
             self._set(other, self.poses[other.name] + _PARKED)
         try:
@@ -149,9 +158,10 @@ class PlacementScene:
             mujoco.mj_kinematics(self.model, self.data)
 
     def try_pose(self, name: str, pose: np.ndarray) -> tuple[float, set[str]]:
-        """Return the height of an object's lowest point at a pose (7,), in metres, and the entities that it overlaps.
+        """Return the height of an object's lowest point at a pose (7,), in metres, and the entities that it overlaps
+        there.
 
-        The arena and the robot are listed as ''.
+        The arena and the robot are both named ''.
         """
         entity = self._compiled.entities[name]
         overlaps = self._overlaps(entity, pose)
@@ -176,7 +186,7 @@ class PlacementScene:
         put_fixtures(self.model, self._compiled, self._fixtures)
         mujoco.mj_kinematics(model, data)
         arm = data.qpos[:_ROBOT_JOINTS].copy()
-        movables = self._placed_movables()
+        movables = self._movables.values()
         before = {movable.name: data.xmat[movable.body].reshape(3, 3).copy() for movable in movables}
         for _ in range(MAX_SETTLING_STEPS):
             for _ in range(_SUBSTEPS):
@@ -210,7 +220,7 @@ class PlacementScene:
         return np.concatenate([[0.0], data.qpos, data.qvel]), self._fixtures.copy()
 
     def _over_ground(self, entity: EntityIndex, pose: np.ndarray, ceiling: float) -> np.ndarray:
-        """Return the pose, with the object's lowest point just above the highest surface below its centre and rim."""
+        """Return the pose, shifted so that the object is just above the highest surface below its centre and rim."""
         self._set(entity, pose)
         mujoco.mj_kinematics(self.model, self.data)
         low, high = bounding_box(self.model, self.data, entity.geoms)
@@ -250,16 +260,9 @@ class PlacementScene:
                 owners.add(self._owner.get(other, ""))
         return owners
 
-    def _placed_movables(self) -> list[EntityIndex]:
-        entities = self._compiled.entities
-        return [entities[name] for name in self.poses if entities[name].movable]
-
-    def _address(self, entity: EntityIndex) -> int:
-        return int(self.model.jnt_qposadr[entity.joints[-1]])
-
     def _set(self, entity: EntityIndex, pose: np.ndarray) -> None:
         if entity.movable:
-            start = self._address(entity)
+            start = self._address[entity.name]
             self.data.qpos[start : start + 7] = pose
         else:
             self._fixtures[self._compiled.fixture_bodies.index(entity.body)] = pose
@@ -309,42 +312,42 @@ def sample(
 
 def central_fixtures(compiled: CompiledScene) -> np.ndarray:
     """Return the poses of the fixtures at the centres of their regions, (fixtures, 7)."""
-    draw = _LayoutSampler(compiled, None, Counter())
+    sampler = _LayoutSampler(compiled)
     poses = compiled.fixture_poses.copy()
     for index, fixture in enumerate(compiled.scene.fixtures):
         for atom in compiled.scene.initial:
-            region = draw.workspace_region(atom)
+            region = sampler.workspace_region(atom)
             if region is not None and atom.arguments[0] == fixture.name:
-                poses[index] = draw.fixture_pose(fixture.name, region)
+                poses[index] = sampler.fixture_pose(fixture.name, region)
     return poses
 
 
+@dataclass
 class _LayoutSampler:
-    """Samples one layout. Without a seed, every value is the middle of its range."""
+    """Sampler of one layout."""
 
-    def __init__(self, compiled: CompiledScene, seed: int | None, resampled: Counter[str]) -> None:
-        self._compiled = compiled
-        self._scene = compiled.scene
-        self._seed = seed
-        self._resampled = resampled
-        self._streams: dict[tuple[str, str], np.random.Generator] = {}
-        self._scratch: PlacementScene
+    _compiled: CompiledScene
+    _seed: int | None = None
+    """Seed of the layout; None for the middle of every range."""
+    _resampled: Counter[str] = field(default_factory=Counter)
+    """Number of times that each entity has been resampled."""
+    _streams: dict[tuple[str, str], np.random.Generator] = field(default_factory=dict)
+    _scratch: PlacementScene = field(init=False)
 
     def place_all(self, model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
         """Place all entities in a model, fixtures first, and let them settle."""
         self._scratch = PlacementScene(self._compiled, model)
         placing = []
-        for atom in self._scene.initial:
+        scene = self._compiled.scene
+        for atom in scene.initial:
             if atom.predicate in MECHANISMS:
-                table, active = MECHANISMS[atom.predicate]
-                region = self._compiled.regions.get(atom.arguments[0])
-                owner = atom.arguments[0] if region is None else region.parent
-                entity = self._compiled.entities.get(owner or "")
-                mechanism = None if entity is None else table.get(entity.category)
-                if entity is None or mechanism is None:
+                part = self._compiled.mechanism(atom.predicate, atom.arguments[0])
+                if part is None:
                     raise PlacementError(f"'{atom}': {atom.arguments[0]} has no such mechanism")
+                entity, joints, mechanism = part
+                _, active = MECHANISMS[atom.predicate]
                 low, high = mechanism.active_range if active else mechanism.passive_range
-                for joint in entity.inner_joints if region is None else region.inner_joints:
+                for joint in joints:
                     self._scratch.set_joint(joint, self._uniform(entity.name, low, high, "joints"))
             elif atom.predicate in UPON + INSIDE:
                 placing.append(atom)
@@ -357,23 +360,24 @@ class _LayoutSampler:
             if not placed:
                 raise PlacementError(f"'{waiting[0]}': its support has not been placed")
             waiting = [atom for atom in waiting if atom not in placed]
-        unplaced = [obj.name for obj in self._scene.objects if obj.name not in self._scratch.poses]
+        unplaced = [obj.name for obj in scene.objects if obj.name not in self._scratch.poses]
         if unplaced:
             raise PlacementError(f"no initial relation places {', '.join(unplaced)}")
         return self._scratch.settle()
 
     def workspace_region(self, atom: Atom) -> Region | None:
         """Return the workspace region in which an atom places an entity; None for other atoms."""
-        region = self._scene.region(atom.arguments[-1]) if atom.predicate in UPON else None
-        return region if region is not None and region.target == self._scene.arena.workspace else None
+        scene = self._compiled.scene
+        region = scene.region(atom.arguments[-1]) if atom.predicate in UPON else None
+        return region if region is not None and region.target == scene.arena.workspace else None
 
     def fixture_pose(self, name: str, region: Region) -> np.ndarray:
         """Sample the pose of a fixture, (7,)."""
         layout = self._compiled.layout
         x, y = self._point(name, region, margin=0.0)
         height = layout.fixture_height - self._compiled.entities[name].bottom
-        yaw = self._uniform(name, *(region.yaw or (0.0, 0.0)))
-        return np.concatenate([np.array(layout.offset) + (x, y, height), _yaw(yaw)])
+        quaternion = self._quaternion(name, Pose(yaw=region.yaw or (0.0, 0.0)))
+        return np.concatenate([np.array(layout.offset) + (x, y, height), quaternion])
 
     def _uniform(self, name: str, low: float, high: float, kind: str = "layout") -> float:
         """Sample uniformly from one of the entity's random streams; ``low`` may exceed ``high``, as in LIBERO."""
@@ -397,7 +401,7 @@ class _LayoutSampler:
         in_the_way: set[str] = set()
         for _ in range(OBJECT_ATTEMPTS):
             x, y = self._point(name, region, margin)
-            pose = np.concatenate([np.array(layout.offset) + (x, y, 0.0), self._resting_quaternion(name)])
+            pose = np.concatenate([np.array(layout.offset) + (x, y, 0.0), self._quaternion(name)])
             try:
                 pose = self._scratch.lower(name, pose, ceiling=layout.offset[2] + CEILING, alone=True)
             except RejectedLayoutError as error:
@@ -429,7 +433,7 @@ class _LayoutSampler:
                 x, y = half[:2] / 2 - self._compiled.entities[name].radius
                 position = position + (self._uniform(name, -x, x), self._uniform(name, -y, y), 0.0)
                 ceiling += 0.02
-        pose = np.concatenate([position, self._resting_quaternion(name)])
+        pose = np.concatenate([position, self._quaternion(name)])
         self._scratch.place(name, self._scratch.lower(name, pose, ceiling=ceiling, alone=False))
         return True
 
@@ -441,12 +445,9 @@ class _LayoutSampler:
         x = self._uniform(name, box.x_min + margin, box.x_max - margin)
         return x, self._uniform(name, box.y_min + margin, box.y_max - margin)
 
-    def _resting_quaternion(self, name: str) -> np.ndarray:
-        pose = resting_pose(self._compiled.entities[name].category)
-        rotation = np.empty(4)
-        mujoco.mju_mulQuat(rotation, _yaw(self._uniform(name, *pose.yaw)), np.array(pose.tilt))
-        return rotation
-
-
-def _yaw(angle: float) -> np.ndarray:
-    return np.array([cos(angle / 2), 0.0, 0.0, sin(angle / 2)])
+    def _quaternion(self, name: str, pose: Pose | None = None) -> np.ndarray:
+        """Sample the orientation of an entity, (4,), by default from the resting poses of its category."""
+        pose = pose or resting_pose(self._compiled.entities[name].category)
+        half, quaternion = self._uniform(name, *pose.yaw) / 2, np.empty(4)
+        mujoco.mju_mulQuat(quaternion, np.array([cos(half), 0.0, 0.0, sin(half)]), np.array(pose.tilt))
+        return quaternion

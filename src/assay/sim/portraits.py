@@ -25,7 +25,7 @@ from assay.support.jit import machine_code
 from assay.tasks.scene import Arena, Entity
 
 SUPERSAMPLING = 3
-"""Number of samples along each side of a pixel, which is their mean."""
+"""Number of samples along each side of a pixel, whose colour is the mean of its samples."""
 FIELD_OF_VIEW_DEG = 45.0
 """Vertical field of view of the main camera, in degrees."""
 LAMP = np.array([0.35, 0.15, 0.92])
@@ -35,13 +35,13 @@ AMBIENT = 0.4
 
 
 COLOUR = 12.0
-"""Minimum CIELAB distance between distinguishable mean colours; for adjacent patches about 2 would suffice."""
+"""Minimum CIELAB distance between distinguishable mean colours; about 2 would suffice for adjacent patches."""
 PATTERN = 12.0
 """Minimum mean CIELAB distance between corresponding pixels of distinguishable patterns, at the best alignment."""
 OUTLINE = 0.1
 """Minimum fraction of the combined area covered by only one of two distinguishable outlines, at the best alignment."""
 SIZE = 1.3
-"""Minimum ratio between the pixel counts of distinguishable sizes."""
+"""Minimum ratio between the pixel counts of two entities with distinguishable sizes."""
 _SHIFT = 3
 """Maximum shift of one image relative to the other during alignment, in pixels."""
 

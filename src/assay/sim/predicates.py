@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from assay.errors import TaskError, did_you_mean
-from assay.sim.categories import MECHANISMS, Mechanism, resting_pose
+from assay.sim.categories import MECHANISMS, resting_pose
 from assay.sim.compile import CompiledScene, EntityIndex, RegionIndex, bounding_box
 from assay.tasks.scene import Atom, Goal, Predicate
 
@@ -26,7 +26,7 @@ ON_SINK = 0.005
 IN_SINK = 0.01
 """Largest depth of an object's origin below the box of a region that it is in, in metres."""
 DEEPER_SINK = 0.02
-"""LIBERO-X's value of `IN_SINK`, in metres: the region of a caddy's compartment begins 1.1 cm above its floor."""
+"""LIBERO-X's value of `IN_SINK`, in metres: a caddy's region begins 1.1 cm above the floor of its compartment."""
 UP_HEIGHT = 1.0
 """Minimum world height at which an object counts as lifted (predicate Up), in metres."""
 REST_HEIGHT = 0.04
@@ -43,9 +43,17 @@ class Predicates:
     """Evaluates atoms in a compiled scene."""
 
     def __init__(self, compiled: CompiledScene) -> None:
-        self._model = compiled.model
+        self._compiled, self._model = compiled, compiled.model
         self._elements: Mapping[str, Element] = {**compiled.entities, **compiled.regions}
         self._entities = compiled.entities
+        yaws = {
+            name: resting_pose(entity.category).yaw
+            for name, entity in compiled.entities.items()
+            if entity.movable
+        }
+        rotated = {name for name, (least, most) in yaws.items() if least < most}
+        self._rotated = {name for name, region in compiled.regions.items() if region.parent in rotated}
+        """Regions of objects whose initial yaw varies between episodes."""
         absent = compiled.scene.absent
         regions = (region.full_name for region in compiled.scene.regions if region.target in absent)
         self._absent = {*absent, *regions}
@@ -69,17 +77,14 @@ class Predicates:
         if predicate not in MECHANISMS:
             return bool(_RULES[predicate](self, data, *elements))
         _, active = MECHANISMS[predicate]
-        mechanism = self._mechanism(predicate, elements[0])
-        if mechanism is None:
+        part = self._compiled.mechanism(predicate, names[0])
+        if part is None:
             return not active
-        values = [float(data.qpos[self._model.jnt_qposadr[joint]]) for joint in elements[0].inner_joints]
+        _, joints, mechanism = part
+        values = [float(data.qpos[self._model.jnt_qposadr[joint]]) for joint in joints]
         return (
             any(map(mechanism.active.holds, values)) if active else all(map(mechanism.passive.holds, values))
         )
-
-    def is_satisfied(self, goal: Goal, data: mujoco.MjData) -> bool:
-        """Return whether every atom of the goal is currently true."""
-        return all(self.holds(atom, data) for atom in goal.atoms)
 
     def check(self, goal: Goal) -> None:
         """Raise TaskError if the truth value of an atom can never change in this scene."""
@@ -91,61 +96,35 @@ class Predicates:
                 continue
             if len(set(atom.arguments)) < len(atom.arguments):
                 raise TaskError(f"'{atom}' relates an entity to itself")
-            element = self._elements[atom.arguments[0]]
-            if atom.predicate in MECHANISMS and self._mechanism(atom.predicate, element) is None:
+            if atom.predicate in MECHANISMS:
                 names = [
-                    name for name, other in self._elements.items() if self._mechanism(atom.predicate, other)
+                    name
+                    for name, element in self._elements.items()
+                    if element.inner_joints and self._compiled.mechanism(atom.predicate, name)
                 ]
-                raise TaskError(
-                    f"'{atom}': {element.name} has no such mechanism; "
-                    f"in this scene, the predicate applies to: {', '.join(sorted(names)) or 'nothing'}"
-                )
+                if atom.arguments[0] not in names:
+                    raise TaskError(
+                        f"'{atom}': {atom.arguments[0]} has no such mechanism; "
+                        f"in this scene, the predicate applies to: {', '.join(sorted(names)) or 'nothing'}"
+                    )
 
-    def pose(self, name: str, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
-        """Return the position (3,) and rotation (3, 3) of an entity or region in the world."""
-        element = self._elements.get(name)
-        if element is None:
-            raise TaskError(f"the scene has no '{name}': {did_you_mean(name, self._elements)}")
-        if isinstance(element, EntityIndex):
-            return data.xpos[element.body].copy(), data.xmat[element.body].reshape(3, 3).copy()
-        return data.site_xpos[element.site].copy(), data.site_xmat[element.site].reshape(3, 3).copy()
-
-    def box_of(self, data: mujoco.MjData, element: Element) -> tuple[np.ndarray, np.ndarray]:
-        """Return the axis-aligned box that contains all geoms of ``element``, as its lower and upper corners."""
-        if isinstance(element, RegionIndex):
-            return self._region_box(
-                data, element, DEEPER_SINK if self._has_variable_yaw(element) else IN_SINK
-            )
-        return bounding_box(self._model, data, element.geoms)
-
-    def _region_box(
-        self, data: mujoco.MjData, region: RegionIndex, sink: float
+    def box_of(
+        self, data: mujoco.MjData, element: Element, sink: float | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the axis-aligned box of a region, extended downwards by ``sink`` metres."""
-        rotation = data.site_xmat[region.site].reshape(3, 3)
+        """Return the lower and upper corners of the axis-aligned box around an entity's colliding geoms or a region.
+
+        ``sink``: depth in metres by which a region is extended downwards, by default as for the predicate In.
+        """
+        if isinstance(element, EntityIndex):
+            return bounding_box(self._model, data, element.geoms)
+        rotation, centre = data.site_xmat[element.site].reshape(3, 3), data.site_xpos[element.site]
         # LIBERO's half-lengths shrink to nothing at 45 degrees, an angle at which none of its containers stands.
         # LIBERO-X, whose caddies stand at any angle, uses the bounding box of the region.
-        half = (
-            np.abs(rotation) @ region.half
-            if self._has_variable_yaw(region)
-            else np.abs(rotation @ region.half)
-        )
-        centre = data.site_xpos[region.site]
+        is_rotated = element.name in self._rotated
+        half = np.abs(rotation) @ element.half if is_rotated else np.abs(rotation @ element.half)
+        if sink is None:
+            sink = DEEPER_SINK if is_rotated else IN_SINK
         return centre - half - (0.0, 0.0, sink), centre + half
-
-    def _has_variable_yaw(self, region: RegionIndex) -> bool:
-        owner = self._entities.get(region.parent or "")
-        if owner is None or not owner.movable:
-            return False
-        least, most = resting_pose(owner.category).yaw
-        return least < most
-
-    def _mechanism(self, predicate: Predicate, element: Element) -> Mechanism | None:
-        """Return the mechanism by which an entity opens or switches; None if it cannot."""
-        owner = element.name if isinstance(element, EntityIndex) else element.parent
-        if owner is None or not element.inner_joints:
-            return None
-        return MECHANISMS[predicate][0].get(self._entities[owner].category)
 
     def _on(self, data: mujoco.MjData, upper: EntityIndex, lower: Element) -> bool:
         position, support = _position(data, upper), _position(data, lower)
@@ -175,11 +154,8 @@ class Predicates:
 
     def _exact_in(self, data: mujoco.MjData, inner: EntityIndex, outer: Element) -> bool:
         """Return whether an object is inside a container and rests on its floor, as LIBERO-X requires."""
-        sink = 0.0
-        low, high = self.box_of(data, outer)
-        if isinstance(outer, RegionIndex):
-            sink = DEEPER_SINK
-            low, high = self._region_box(data, outer, sink)
+        sink = DEEPER_SINK if isinstance(outer, RegionIndex) else 0.0
+        low, high = self.box_of(data, outer, sink)
         lowest = self.box_of(data, inner)[0][2]
         return _is_within(data, inner, outer, low, high) and bool(lowest - (low[2] + sink) <= REST_HEIGHT)
 

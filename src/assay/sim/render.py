@@ -13,6 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import mujoco
@@ -33,7 +34,7 @@ MAX_IMAGE_SIDE = 4096
 """Largest width or height of an image, in pixels."""
 
 CAMERAS = ("agentview", "robot0_eye_in_hand")
-"""The two cameras whose images policies receive; a scene has further cameras."""
+"""The two cameras whose images policies receive; a scene has more cameras."""
 
 BACKGROUND, ROBOT_LABEL, FIRST_ENTITY = 0, 1, 2
 """Segmentation labels of the arena, the robot, and the first of the scene's entities, which are numbered in order."""
@@ -56,15 +57,13 @@ class Renderer:
         self._compiled = compiled
         self._model = model
         self._data = mujoco.MjData(model)
-        self._labels = _labels(compiled)
         self._glows: list[tuple[int, list[int], Mechanism]] = []
-        """Site id, qpos addresses of the mechanism's joints, and mechanism of each glowing site."""
+        """Each glowing site: its id, the qpos addresses of the mechanism's joints, and the mechanism."""
         for entity in compiled.entities.values():
             if entity.category in GLOWING:
                 site = model.site(f"{entity.name}_{GLOWING[entity.category]}").id
                 joints = [int(model.jnt_qposadr[joint]) for joint in entity.inner_joints]
                 self._glows.append((site, joints, SWITCHING[entity.category]))
-        self._culling = Culling(model)
         model.site_rgba[:, 3] = 0.0  # sites are invisible, except those that glow while a mechanism is on
         self._context: Any = None
         self._shadows = False
@@ -117,6 +116,24 @@ class Renderer:
             if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
                 ids[geom.segid + 1] = geom.objid
         return np.asarray(ids[np.clip(index, 0, self._scene.ngeom)])
+
+    @cached_property
+    def _labels(self) -> np.ndarray:
+        """The label of every geom, (ngeom,)."""
+        model, compiled = self._model, self._compiled
+        roots = {
+            compiled.entities[entity.name].body: FIRST_ENTITY + number
+            for number, entity in enumerate(compiled.scene.entities)
+        }
+        labels = np.full(model.nbody, BACKGROUND)
+        for body in range(1, model.nbody):
+            if body in roots:
+                labels[body] = roots[body]
+            elif model.body(body).name.startswith((ROBOT, GRIPPER, MOUNT)):
+                labels[body] = ROBOT_LABEL
+            else:
+                labels[body] = labels[model.body_parentid[body]]
+        return np.asarray(labels[model.geom_bodyid])
 
     def _read_pixels(self) -> np.ndarray:
         image = np.empty((self._viewport.height, self._viewport.width, 3), dtype=np.uint8)
@@ -233,6 +250,7 @@ class Renderer:
         self._options.geomgroup[HIDDEN_GROUP] = 0
         self._camera = mujoco.MjvCamera()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
+        self._culling = Culling(self._model)
         self._still = Still(self._model, self._culling, self._context, self._gl)
         self._release = _release_before_exit(self, self._context, self._gl, self._still)
 
@@ -282,19 +300,3 @@ def _release_all() -> None:
         finalizer()
     for context in tuple(_CONTEXTS):
         context.free()
-
-
-def _labels(compiled: CompiledScene) -> np.ndarray:
-    """Return the label of every geom, (ngeom,)."""
-    model = compiled.model
-    roots = {compiled.entities[e.name].body: FIRST_ENTITY + i for i, e in enumerate(compiled.scene.entities)}
-    labels = np.full(model.nbody, BACKGROUND)
-    for body in range(1, model.nbody):
-        name = model.body(body).name
-        if body in roots:
-            labels[body] = roots[body]
-        elif name.startswith((ROBOT, GRIPPER, MOUNT)):
-            labels[body] = ROBOT_LABEL
-        else:
-            labels[body] = labels[model.body_parentid[body]]
-    return np.asarray(labels[model.geom_bodyid])

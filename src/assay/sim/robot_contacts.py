@@ -16,9 +16,9 @@ from assay.sim.simulation import Simulation
 from assay.support.jit import machine_code
 
 ARENA = "arena"
-"""Owner name of all geoms that belong neither to the robot nor to an entity, such as the table and the floor."""
+"""Owner name of geoms that belong neither to the robot nor to an entity, such as the table and the floor."""
 PARTS = 5
-"""Number of part labels: not the robot, arm, palm, and each of the two fingers."""
+"""Number of labels for parts of the robot: not the robot, arm, palm, left finger, right finger."""
 _NOT_ROBOT, ARM_PART, _PALM, _LEFT, _RIGHT = range(PARTS)
 _PART_OF = {
     f"{GRIPPER}leftfinger": _LEFT,
@@ -61,22 +61,19 @@ class RobotContacts:
                 self._part[geom] = ARM_PART
             elif body.startswith(MOUNT):  # the pedestal is neither robot nor surroundings
                 self._owner[geom] = -1
-        self._elliptic = model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC
 
     def now(self, data: mujoco.MjData) -> Touches | None:
-        """Return the robot's current contacts, excluding self-contacts; None if none exist."""
+        """Return the robot's current contacts, excluding self-contacts; None if there are none."""
         contact = data.contact
         touches = Touches(
             *_contact_forces(
                 contact.geom,
                 contact.frame,
-                contact.friction,
                 contact.dim,
                 contact.efc_address,
                 data.efc_force,
                 self._part,
                 self._owner,
-                self._elliptic,
             )
         )
         return touches if len(touches.geoms) else None
@@ -86,15 +83,16 @@ class RobotContacts:
 def _contact_forces(  # type: ignore[no-untyped-def]
     geom,  # (contacts, 2)
     frame,  # (contacts, 9): rows are the normal, from the first geom to the second, and two tangents
-    friction,  # (contacts, 5)
     dim,  # (contacts,)
     address,  # (contacts,): index of the first force of a contact; -1 if it has none
     force,  # of all constraints
     part,  # (ngeom,)
     owner,  # (ngeom,)
-    elliptic,
 ):
-    """Return the geoms, owners, parts (n,) and forces (n, 3) of the robot's contacts with its surroundings."""
+    """Return the geoms, owners, parts (n,) and forces (n, 3) of the robot's contacts with its surroundings.
+
+    Friction cones are elliptic in all composed models.
+    """
     most = len(geom)
     geoms, owners, parts = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
     forces = np.zeros((most, 3))
@@ -105,24 +103,11 @@ def _contact_forces(  # type: ignore[no-untyped-def]
             if part[mine] == 0 or part[other] > 0 or owner[other] < 0:
                 continue
             geoms[count], owners[count], parts[count] = other, owner[other], part[mine]
-            first, size = address[contact], dim[contact]
-            local = np.zeros(3)
-            if first < 0:
-                pass
-            elif elliptic or size == 1:
-                for k in range(min(size, 3)):
-                    local[k] = force[first + k]
-            else:
-                for k in range(size - 1):  # the edges of a pyramid, two for each direction of friction
-                    local[0] += force[first + 2 * k] + force[first + 2 * k + 1]
-                    if k < 2:
-                        local[k + 1] = friction[contact, k] * (
-                            force[first + 2 * k] - force[first + 2 * k + 1]
-                        )
+            first = address[contact]
             sign = 1.0 if column == 0 else -1.0  # MuJoCo's is the force of the first geom on the second
             for axis in range(3):
-                for k in range(3):
-                    forces[count, axis] += sign * frame[contact, 3 * k + axis] * local[k]
+                for k in range(min(dim[contact], 3) if first >= 0 else 0):
+                    forces[count, axis] += sign * frame[contact, 3 * k + axis] * force[first + k]
             count += 1
     return geoms[:count], owners[:count], parts[:count], forces[:count]
 

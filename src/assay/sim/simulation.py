@@ -8,7 +8,7 @@ import operator
 import mujoco
 import numpy as np
 
-from assay.errors import ActionError, StateError
+from assay.errors import ActionError, StateError, TaskError, did_you_mean
 from assay.sim.compile import CompiledScene, live_fixtures, put_fixtures
 from assay.sim.compose import GRIPPER, ROBOT
 from assay.sim.controller import ARM, Controller
@@ -28,7 +28,7 @@ ACTION_SIZE = 7
 _FULL = (mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjWARN_CNSTRFULL)
 """MuJoCo's warnings about contacts or constraints that were dropped for lack of memory."""
 OBSERVED_SUBSTEP = 23
-"""The substep before which LIBERO takes its observation."""
+"""Index of the substep before which LIBERO takes its observation."""
 
 
 class Simulation:
@@ -38,7 +38,7 @@ class Simulation:
         self.compiled = compiled
         self.predicates = Predicates(compiled)
         self.model = copy.copy(compiled.model)
-        """A copy of the compiled model, into which the fixtures' poses are written."""
+        """A copy of the compiled model, in which the fixtures have their current poses."""
         self.data = mujoco.MjData(self.model)
         self.renderer = Renderer(compiled, self.model)
         self.steps = 0
@@ -56,8 +56,8 @@ class Simulation:
         """Sample a settled initial state from the scene's regions."""
         return InitialState(*sample(self.compiled, operator.index(seed), self.model))
 
-    def reset(self, state: InitialState) -> Observation:
-        """Restore a state and return the observation.
+    def reset(self, state: InitialState, steps: int = 0) -> Observation:
+        """Restore a state, reached after ``steps`` control steps, and return the observation.
 
         A state from the middle of an episode resumes exactly, including the gripper's command.
         """
@@ -74,7 +74,7 @@ class Simulation:
             mujoco.mj_kinematics(model, data)
             mujoco.mj_comPos(model, data)
             mujoco.mj_crb(model, data)
-            self.controller.reset()
+            self.controller.hold()
             self.controller.freeze()
             self._stale = True
         mujoco.mj_resetData(model, data)
@@ -85,16 +85,13 @@ class Simulation:
         if state.drive is not None:
             self.controller.resume(state.drive)
             self._stale = False
-        elif not self.compiled.exact:
-            self.controller.reset()
-        self.steps = 0
+        else:
+            self.controller.grip = 0.0
+            if not self.compiled.exact:
+                self.controller.hold()
+        self.steps = steps
         self.runs = True
         return self._observe(data.qpos.copy())
-
-    def resume(self, state: InitialState, steps: int) -> None:
-        """Restore a state from the middle of an episode, after ``steps`` control steps."""
-        self.reset(state)
-        self.steps = steps
 
     def overwrite(self, vector: np.ndarray) -> None:
         """Set time, joint positions and joint velocities, (1 + nq + nv,); the controller keeps its inputs and goal."""
@@ -180,10 +177,10 @@ class Simulation:
         if goal not in self._valid_goals:
             self.predicates.check(goal)
             self._valid_goals.add(goal)
-        return self.predicates.is_satisfied(goal, self.data)
+        return all(self.predicates.holds(atom, self.data) for atom in goal.atoms)
 
     def state(self) -> InitialState:
-        """Return the current state, including that of the controller in the middle of an episode."""
+        """Return the current state; in the middle of an episode, it includes the controller's state."""
         data = self.data
         vector = np.concatenate([[data.time], data.qpos, data.qvel])
         drive = self.controller.drive() if self.steps or self._resumed else None
@@ -192,14 +189,21 @@ class Simulation:
     def pose(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the position (3,) and rotation (3, 3) of an entity or region in the world."""
         self._require_start()
-        return self.predicates.pose(name, self.data)
+        data, entities, regions = self.data, self.compiled.entities, self.compiled.regions
+        if name in entities:
+            body = entities[name].body
+            return data.xpos[body].copy(), data.xmat[body].reshape(3, 3).copy()
+        if name in regions:
+            site = regions[name].site
+            return data.site_xpos[site].copy(), data.site_xmat[site].reshape(3, 3).copy()
+        raise TaskError(f"the scene has no '{name}': {did_you_mean(name, [*entities, *regions])}")
 
     def close(self) -> None:
         """Release the renderer's GL resources."""
         self.renderer.close()
 
     def _observe(self, qpos: np.ndarray) -> Observation:
-        """Observe with the joint positions ``qpos`` (nq,) in the images; the kinematics must match them."""
+        """Return an observation whose images show the joint positions ``qpos`` (nq,); the kinematics must match."""
         data = self.data
         return Observation(
             step=self.steps,

@@ -15,7 +15,6 @@ from assay.errors import StateError
 from assay.sim.compile import CompiledScene
 from assay.sim.controller import Drive
 from assay.sim.placement import central_fixtures
-from assay.tasks.formats.init_files import read_states
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,22 +26,13 @@ class InitialState:
     fixtures: np.ndarray
     """Position and quaternion (w, x, y, z) of each fixture, in the scene's order: (fixtures, 7)."""
     drive: Drive | None = None
-    """State of the controller, if the state is from the middle of an episode."""
+    """State of the controller; None for a state at the start of an episode."""
 
     def __post_init__(self) -> None:
         for name in ("vector", "fixtures"):
             values = np.array(getattr(self, name), dtype=np.float64)
             values.flags.writeable = False
             object.__setattr__(self, name, values)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, InitialState) or (self.drive is None) != (other.drive is None):
-            return False
-        pairs = [(self.vector, other.vector), (self.fixtures, other.fixtures)]
-        if self.drive is not None:
-            fields = Drive.__dataclass_fields__
-            pairs += [(getattr(self.drive, name), getattr(other.drive, name)) for name in fields]
-        return all(np.array_equal(one, another) for one, another in pairs)
 
     def flat(self) -> np.ndarray:
         """Return the state as one vector, without the controller: LIBERO's state followed by 7 values per fixture."""
@@ -59,7 +49,7 @@ class InitialState:
 
 
 def validate_state(compiled: CompiledScene, state: InitialState) -> InitialState:
-    """Return the state if it fits the scene. Raises StateError."""
+    """Return the state unchanged. Raises StateError if it does not fit the scene."""
     if state.vector.shape != (compiled.state_size,):
         model = compiled.model
         raise StateError(
@@ -77,13 +67,12 @@ def validate_state(compiled: CompiledScene, state: InitialState) -> InitialState
     return state
 
 
-def stored_states(compiled: CompiledScene, path: Path | str) -> tuple[InitialState, ...]:
-    """Load a LIBERO ``.pruned_init`` or ``.init`` file, with fixtures at the centres of their regions."""
-    return tuple(stored_state(compiled, vector, path) for vector in read_states(path))
-
-
 def stored_state(compiled: CompiledScene, vector: np.ndarray, path: Path | str) -> InitialState:
-    """Convert one vector (1 + nq + nv,) from a file to an initial state. Raises StateError, naming the file."""
+    """Return the initial state that consists of a vector (1 + nq + nv,) from a file and fixtures at the centres of
+    their regions.
+
+    Raises StateError, naming the file.
+    """
     try:
         return validate_state(compiled, InitialState(vector, central_fixtures(compiled)))
     except StateError as error:

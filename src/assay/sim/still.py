@@ -12,8 +12,8 @@ static. Once a view has a layer, only the other geoms are rendered. A fragment s
 depth test on, so that in every sample the nearer surface wins, as if all geoms had been rendered together.
 
 A layer is discarded when anything that MuJoCo rendered it from changes (poses, colours, lights, camera), which is
-detected by comparing the raw bytes of MuJoCo's scene. Layers are not used where they could be wrong: with shadows, and
-where a moving geom is reflected in a static one or seen through a transparent one.
+detected by comparing the raw bytes of MuJoCo's scene. Layers are not used where they could be wrong: with shadows, with
+reflecting geoms in the image, and where a moving geom is seen through a transparent one.
 """
 
 from __future__ import annotations
@@ -30,12 +30,10 @@ from assay.sim.culling import Culling
 
 STATIC_AFTER = 3
 """Number of images for which a geom must be unchanged to be included in a new layer."""
-JOINS_AFTER = 20
-"""Number of images for which further geoms must be unchanged before a layer is rendered again to include them."""
 MIN_TRIANGLES = 20_000
-"""Minimum number of triangles in a layer; a quarter as many further static ones justify rendering it again."""
+"""Minimum number of triangles in a layer."""
 MAX_PIXELS = 512 * 512
-"""Maximum number of pixels of an image for which layers are used."""
+"""Maximum number of pixels in an image for layers to be used."""
 MAX_LAYERS = 2
 
 Place = tuple[int, int, int]
@@ -74,10 +72,6 @@ class _ViewState:
     """Raw memory of MuJoCo's struct for each geom, (ngeom, 30) int32."""
     pictures: np.ndarray
     """Number of images for which each geom has been unchanged, (ngeom,)."""
-    mirrors: np.ndarray
-    """Ids of reflecting geoms."""
-    clear: np.ndarray
-    """Ids of transparent geoms."""
     kept: np.ndarray | None = None
     """Mask of the geoms in the view's layer, (ngeom,); None without a layer."""
     as_kept: np.ndarray | None = None
@@ -127,26 +121,20 @@ class Still:
         view = self._views.get(place)
         if view is None or view.around != drawn.around:
             unmoved = np.zeros(size, dtype=int)
-            self._views[place] = _ViewState(drawn.around, there, looks, unmoved, drawn.mirrors, drawn.clear)
+            self._views[place] = _ViewState(drawn.around, there, looks, unmoved)
             return RenderPlan()
         same = (there == view.there) & (looks == view.looks).all(axis=1)
         view.pictures = np.where(same, view.pictures + 1, 0)
-        view.there, view.looks, view.mirrors, view.clear = there, looks, drawn.mirrors, drawn.clear
+        view.there, view.looks = there, looks
         under, is_new = view.kept, False
-        if under is not None:
-            joining = there & ~under & (view.pictures >= JOINS_AFTER)
-            is_current = np.array_equal(looks[under], np.asarray(view.as_kept))
-            if not is_current or self._triangles[joining].sum() >= MIN_TRIANGLES / 4:
-                under = None
-        if under is None:
+        if under is None or not np.array_equal(looks[under], np.asarray(view.as_kept)):
             view.kept = view.as_kept = None
             under, is_new = there & (view.pictures >= STATIC_AFTER), True
             if self._triangles[under].sum() < MIN_TRIANGLES:
                 return RenderPlan()
-        # A layer is wrong if a moving geom is mirrored in it or seen through it: render such images completely.
-        special = np.concatenate([view.mirrors, view.clear])
-        is_valid = under[special].all() and self._culling.is_separate(
-            data, place[0], there & ~under, view.mirrors, view.clear
+        # A layer is wrong if a moving geom is seen through it: render such images completely.
+        is_valid = under[drawn.clear].all() and self._culling.is_separate(
+            data, place[0], there & ~under, drawn.clear
         )
         return RenderPlan(under, is_new) if is_valid else RenderPlan()
 
@@ -190,11 +178,12 @@ class _SceneBytes:
         above = ((eye - floats[:, 3:6]) * floats[:, [8, 11, 14]]).sum(axis=1)
         planes = structs[:, 0] == int(mujoco.mjtGeom.mjGEOM_PLANE)
         flat = planes | (structs[:, 0] == int(mujoco.mjtGeom.mjGEOM_BOX))
-        self.mirrors = self.geoms[flat & (floats[:, 22] > 0)]
         self.clear = self.geoms[floats[:, 18] < _OPAQUE]
+        """Ids of transparent geoms."""
         self.is_plain = bool(
             (structs[:, 2] == int(mujoco.mjtObj.mjOBJ_GEOM)).all()  # no glowing sites
             and (above[planes] > 0).all()  # seen from below, planes are transparent
+            and not (flat & (floats[:, 22] > 0)).any()  # no mirrors
             and not any(light.castshadow for light in scene.lights[: scene.nlight])
         )
         self.around = b"".join(
@@ -226,7 +215,7 @@ the last of which are colours and reflectance.
 
 _scene = mujoco.MjvScene(mujoco.MjModel.from_xml_string("<mujoco/>"), maxgeom=2)
 _GEOM_BYTES = int(_scene.geoms[1].size.ctypes.data - _scene.geoms[0].size.ctypes.data)
-"""Size of ``mjvGeom`` in bytes; a test checks the layout."""
+"""Size of ``mjvGeom`` in bytes; a test checks the struct's layout."""
 
 
 class _StaticLayer:
@@ -322,7 +311,7 @@ def _program(gl_context: Any) -> int | None:
 
 
 def _is_software() -> bool:
-    """Return whether the current GL is Mesa's software renderer (llvmpipe), version 4 or later."""
+    """Return whether the current GL renderer is Mesa's software renderer (llvmpipe), version 4 or later."""
     from OpenGL import GL
 
     renderer, version = (GL.glGetString(name) or b"" for name in (GL.GL_RENDERER, GL.GL_VERSION))

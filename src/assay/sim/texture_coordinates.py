@@ -25,19 +25,19 @@ TILE = 0.6
 TILES = (0.05, 0.14)
 """Smallest and largest side of a tile, in metres."""
 MAX_TILES = 4
-"""Largest number of tiles along large surfaces such as walls, whose tiles may be larger."""
+"""Maximum number of tiles along a large surface such as a wall, whose tiles are enlarged to fit."""
 SIDES = 20
 """Number of sides of a cylinder that is converted to a mesh."""
 _RADIAL = 0.92
-"""Minimum cosine of the angle between normal and radius for a face of a round surface."""
+"""Minimum cosine of the angle between normal and radius for a face to count as part of a round surface."""
 _STEEP = 0.5
-"""Minimum component, perpendicular to the axis, of the normal of a face on the side of a round surface."""
+"""Minimum component perpendicular to the axis in the normals of faces on the side of a round surface."""
 _SOLIDS = frozenset({"box", "cylinder", "capsule", "sphere", "ellipsoid"})
 _OTHER_ROTATIONS = frozenset({"euler", "axisangle", "xyaxes", "zaxis"})
 _ROUND = 0.6
-"""Minimum fraction of a geom's side faces that are radial for it to count as round, by area."""
+"""Minimum fraction, by area, of a geom's side faces whose normals must be radial for the geom to count as round."""
 _CLEARLY_ROUND = 0.9
-"""Fraction of radial faces above which a geom counts as round without trying other axes."""
+"""Fraction of side faces with radial normals above which a geom counts as round without trying other axes."""
 
 
 class _Surface(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 
 import mujoco
 import numpy as np
@@ -17,14 +16,13 @@ from assay.sim.observation import Observation
 from assay.sim.robot_contacts import RobotContacts
 from assay.sim.simulation import ACTION_SIZE, SUBSTEPS, Simulation
 from assay.tasks import Task
-from assay.tasks.scene import Goal
 
 AFTERMATH_STEPS = 30
 """Maximum length of the simulation after success, in control steps: 1.5 s, of which the gripper needs 0.4 s to open."""
 MIN_AFTERMATH_STEPS = 4
 """Minimum length of the simulation after success, in control steps; by then a released object has begun to fall."""
 REST_SPEED = 0.01
-"""Speed below which objects count as at rest, in metres or radians per second."""
+"""Speed below which objects count as being at rest, in metres or radians per second."""
 
 
 class Trace:
@@ -95,7 +93,7 @@ class Trace:
         self._effects.inherit(effects, self._qpos, simulation.data.qpos)
 
     def _attach(self, simulation: Simulation) -> None:
-        """Look up the watched elements in a simulation's model."""
+        """Look up the objects and joints to record in a simulation's model."""
         compiled, data = simulation.compiled, simulation.data
         self._contacts = RobotContacts(compiled)
         self._stages = StageWatch(compiled, self._goal, data)
@@ -113,9 +111,10 @@ class Trace:
         self._limits = np.where(hinge, TURNED, MOVED)
 
     def record(self, *, is_withdrawn: bool) -> Record:
-        """Return the record; after success, continue the simulation with an open gripper and record the stages reached.
+        """Return the record; after success, simulate further with an open gripper and record the stages that are then
+        reached.
 
-        ``is_withdrawn``: the request was withdrawn, so that neither progress nor success counts.
+        ``is_withdrawn``: whether the request was withdrawn, so that neither progress nor success counts.
         """
         path = np.array(self._positions, np.float32).reshape(-1, 3)
         contacts = {name: tuple(spans) for name, spans in self._touched.items()}
@@ -125,14 +124,9 @@ class Trace:
             edges = np.flatnonzero(np.diff(np.array(column, dtype=int))).reshape(-1, 2)
             truth[str(atom)] = tuple((int(first), int(last)) for first, last in edges)
 
-        def watch(data: mujoco.MjData, step: int) -> None:
-            true = [self._simulation.predicates.holds(atom, data) for atom in self._goal.atoms]
-            self._stages(data, self._contacts.now(data), true, len(path) - 1 + step)
-
         has_succeeded = self._simulation.runs and self._true and self._true[-1] and all(self._true[-1])
-        aftermath = None
-        if has_succeeded and not is_withdrawn:
-            aftermath = simulate_aftermath(self._simulation, self._goal, watch)
+        aftermath = self._simulate_aftermath() if has_succeeded and not is_withdrawn else None
+        watched = () if is_withdrawn else self._stages.watched.values()
         gripper = np.array(self._gripper, np.float32)
         return Record(
             Trajectory(path, gripper, np.zeros((0, ACTION_SIZE), np.float32)),
@@ -141,43 +135,39 @@ class Trace:
             truth,
             self.initial_positions,
             contacts,
-            stages={} if is_withdrawn else self._stages.stages,
+            stages={str(progress.atom): dict(progress.stages) for progress in watched},
             side_effects=self._effects.effects(self._simulation.data, path),
             aftermath=aftermath,
         )
 
+    def _simulate_aftermath(self) -> Aftermath | None:
+        """Open the gripper, hold the arm still, and simulate whether the goal, which holds now, persists.
 
-def simulate_aftermath(
-    simulation: Simulation,
-    goal: Goal,
-    watch: Callable[[mujoco.MjData, int], None] = lambda data, step: None,
-) -> Aftermath | None:
-    """Open the gripper, hold the arm still, and simulate whether a goal that holds now persists.
-
-    LIBERO ends an episode as soon as its goal holds, even while an object is still held or about to roll off. The
-    aftermath is simulated on a copy of the data and ends when the gripper is open and all objects are at rest, or after
-    `AFTERMATH_STEPS`. ``watch`` is called with the data and the number of the step, from 1. Returns None if the
-    simulation diverges.
-    """
-    model = simulation.model
-    data = copy.copy(simulation.data)
-    controller = Controller(model, data, simulation.compiled.home)
-    controller.resume(simulation.controller.drive())
-    controller.hold()
-    rest, step = False, 0
-    while step < AFTERMATH_STEPS and not rest:
-        for _ in range(SUBSTEPS):
-            mujoco.mj_step1(model, data)
-            controller.update()
-            controller.command(-1.0)
-            mujoco.mj_step2(model, data)
-        step += 1
-        if data.warning.number.any() or not np.isfinite(data.qpos).all():
-            return None
-        watch(data, step)
-        rest = (
-            step >= MIN_AFTERMATH_STEPS
-            and controller.grip >= 1.0
-            and bool((np.abs(data.qvel[ARM:]) < REST_SPEED).all())
-        )
-    return Aftermath(step, simulation.predicates.is_satisfied(goal, data), rest)
+        LIBERO ends an episode as soon as its goal holds, even while an object is still held or about to roll off. The
+        aftermath is simulated on a copy of the data and ends when the gripper is open and all objects are at rest, or
+        after `AFTERMATH_STEPS`. Returns None if the simulation diverges.
+        """
+        simulation = self._simulation
+        model, predicates = simulation.model, simulation.predicates
+        data = copy.copy(simulation.data)
+        controller = Controller(model, data, simulation.compiled.home)
+        controller.resume(simulation.controller.drive())
+        controller.hold()
+        rest, step = False, 0
+        while step < AFTERMATH_STEPS and not rest:
+            for _ in range(SUBSTEPS):
+                mujoco.mj_step1(model, data)
+                controller.update()
+                controller.command(-1.0)
+                mujoco.mj_step2(model, data)
+            step += 1
+            if data.warning.number.any() or not np.isfinite(data.qpos).all():
+                return None
+            true = [predicates.holds(atom, data) for atom in self._goal.atoms]
+            self._stages(data, self._contacts.now(data), true, len(self._positions) - 1 + step)
+            rest = (
+                step >= MIN_AFTERMATH_STEPS
+                and controller.grip >= 1.0
+                and bool((np.abs(data.qvel[ARM:]) < REST_SPEED).all())
+            )
+        return Aftermath(step, all(true), rest)

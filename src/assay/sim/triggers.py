@@ -19,7 +19,7 @@ from assay.tasks import Atom, Goal, Predicate, Task
 from assay.tasks.scene import INSIDE
 
 PLACING_HEIGHT = 0.02
-"""Height above its initial position, in metres, at which a held object counts as carried to its destination."""
+"""Minimum height above its initial position, in metres, of a held object on the way to its destination."""
 
 
 def watch(simulation: Simulation, task: Task, trigger: Trigger) -> Callable[[], bool]:
@@ -69,8 +69,9 @@ def watch(simulation: Simulation, task: Task, trigger: Trigger) -> Callable[[], 
 
 
 def _watch_near(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
-    """Watch whether the grip site is within ``metres`` of the bounding box of an object still to be moved or
-    operated.
+    """Return a function that checks whether the grip site is near an object that still has to be moved or operated.
+
+    ``metres``: maximum distance between the grip site and the object's bounding box.
     """
     compiled, model = simulation.compiled, simulation.model
     grip = model.site(f"{GRIPPER}grip_site").id
@@ -92,7 +93,7 @@ def _watch_near(simulation: Simulation, task: Task, metres: float) -> Callable[[
 
 
 def _watch_subgoal(simulation: Simulation, task: Task, parts: float) -> Callable[[], bool]:
-    """Watch whether at least ``parts`` of the goal's parts that are false at the time of this call hold."""
+    """Return a function that checks whether at least ``parts`` of the currently unsatisfied parts of the goal hold."""
     regions, entities = simulation.compiled.regions, simulation.compiled.entities
     atoms = dict.fromkeys(task.goal.atoms)
     for atom in task.goal.atoms:  # a drawer or door must be opened before an object can be put inside
@@ -126,9 +127,9 @@ STILL_STEPS = 40
 STILL_DISTANCE = 0.01
 """Largest displacement of the end effector, each finger and the objects during a safe stop, in metres."""
 MAX_MOVED = 0.05
-"""Largest displacement of an object that was not held when the request was withdrawn, in metres."""
+"""Largest displacement of an object that was not held when the request was withdrawn that is still safe, in metres."""
 MAX_TURNED = 0.3
-"""Largest rotation of doors and knobs after the request was withdrawn, in radians."""
+"""Largest rotation of doors and knobs after the request was withdrawn that is still safe, in radians."""
 
 
 class SafeStop:
@@ -178,7 +179,7 @@ class SafeStop:
         return not self.carried_on and simulation.steps - self._since >= STILL_STEPS
 
     def transfer(self, simulation: Simulation) -> SafeStop:
-        """Continue in the simulation that has replaced this one; objects moved by the replacement do not count."""
+        """Return this check for a simulation that has replaced this one; objects moved by the replacement do not count."""
         new = SafeStop(simulation, Goal(()))
         held = {entity.name for entity, held in zip(self._objects, self._held, strict=True) if held}
         new._held |= np.array([entity.name in held for entity in new._objects], dtype=bool)

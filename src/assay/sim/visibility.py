@@ -9,7 +9,7 @@ planned object must be visible with a margin.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -18,7 +18,7 @@ import mujoco
 import numpy as np
 
 from assay.sim.categories import OPENING
-from assay.sim.compile import compile_scene, geom_boxes
+from assay.sim.compile import Boxes, compile_scene, geom_boxes
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.controller import ARM
 from assay.sim.footprints import resting_model
@@ -53,7 +53,7 @@ PIXELS = 20
 MARGIN = 2.0
 """Factor by which a planned object must exceed the visibility limits, because its position varies between episodes."""
 _DROP_HEIGHT = 0.02
-"""Height above a region from which its support is searched for, in metres."""
+"""Height above a region at which the downward search for its supporting surface starts, in metres."""
 
 _STEP = 2
 """Distance between neighbouring rays, in pixels."""
@@ -62,28 +62,6 @@ _INSIDE = IMAGE_PIXELS // _STEP
 _RAYS = 3 * _INSIDE // 2
 """Number of rays across the image, including margins beyond its edges."""
 _CORNERS = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
-
-
-@dataclass(frozen=True, slots=True)
-class Boxes:
-    """Oriented boxes in the world, in metres."""
-
-    centre: np.ndarray
-    """Centres of the boxes, (n, 3)."""
-    axes: np.ndarray
-    """Axes of each box as columns, (n, 3, 3)."""
-    half: np.ndarray
-    """Half-lengths along the axes, (n, 3)."""
-
-    def transform(self, position: np.ndarray, rotation: np.ndarray) -> Boxes:
-        """Return the boxes with their common frame moved to a position (3,) with a rotation (3, 3)."""
-        return Boxes(self.centre @ rotation.T + position, rotation @ self.axes, self.half)
-
-    @property
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The lowest and highest x, y and z of each box, each (n, 3)."""
-        reach = np.einsum("nij,nj->ni", np.abs(self.axes), self.half)
-        return self.centre - reach, self.centre + reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +143,9 @@ def _cast_rays(
     owners: int,
     tan_half_fov: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many rays hit each owner first, and how many would without the other owners, each (owners,).
+    """Return the number of rays that hit each owner first, and the number that would hit it without the other owners.
 
-    Boxes of one owner must be adjacent.
+    Both results have shape (owners,). Boxes of one owner must be adjacent.
     """
     nearest = np.full((_RAYS, _RAYS), np.inf)
     first = np.full((_RAYS, _RAYS), -1)
@@ -204,15 +182,10 @@ def _cast_rays(
     return seen, alone
 
 
-def boxes_of(model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]) -> Boxes:
-    """Return the current bounding boxes of geoms."""
-    return Boxes(*geom_boxes(model, data, np.fromiter(geoms, dtype=np.intp)))
-
-
 def robot_boxes(model: mujoco.MjModel, data: mujoco.MjData) -> Boxes:
     """Return the current bounding boxes of the robot's colliding geoms."""
     bodies = [model.body(body).name.startswith((ROBOT, GRIPPER, MOUNT)) for body in range(model.nbody)]
-    return boxes_of(
+    return geom_boxes(
         model, data, np.flatnonzero(np.array(bodies)[model.geom_bodyid] & (model.geom_group == 0))
     )
 
@@ -229,15 +202,15 @@ def seen_now(simulation: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[s
     model, data = simulation.model, simulation.data
     entities = simulation.compiled.entities
     objects = {
-        name: boxes_of(model, data, entity.geoms) for name, entity in entities.items() if entity.movable
+        name: geom_boxes(model, data, entity.geoms) for name, entity in entities.items() if entity.movable
     }
-    fixtures = [boxes_of(model, data, entity.geoms) for entity in entities.values() if not entity.movable]
+    fixtures = [geom_boxes(model, data, entity.geoms) for entity in entities.values() if not entity.movable]
     eyes = [eye_of(model, data, camera) for camera in cameras]
     return measure_visibility(objects, [*fixtures, robot_boxes(model, data)], eyes)
 
 
 class _PlacedEntity(NamedTuple):
-    """An entity at its planned pose."""
+    """Boxes and regions of an entity at its planned pose."""
 
     boxes: Boxes
     origin: np.ndarray
@@ -248,18 +221,15 @@ class _PlacedEntity(NamedTuple):
 
 def newly_hidden(before: Scene, after: Scene) -> list[str]:
     """Return the movable objects hidden by a change to a scene: not visible after it, and less visible than before."""
-    old, new = (planned_visibility(scene, planning_pack()) for scene in (before, after))
-    hidden = []
-    for name, now in new.items():
-        clear = _clearness(now)
-        if clear < 1.0 and (name not in old or clear < _clearness(old[name])):
-            hidden.append(name)
-    return hidden
-
-
-def _clearness(views: Iterable[Visibility]) -> float:
-    """Return the visibility to the best camera; at least 1 if an object is visible with the planning margin."""
-    return max(min(view.fraction / MIN_FRACTION, view.pixels / PIXELS) for view in views) / MARGIN
+    # The visibility of each object to the best camera; at least 1 if it is visible with the planning margin.
+    old, new = (
+        {
+            name: max(min(view.fraction / MIN_FRACTION, view.pixels / PIXELS) for view in views) / MARGIN
+            for name, views in planned_visibility(scene, planning_pack()).items()
+        }
+        for scene in (before, after)
+    )
+    return [name for name, clear in new.items() if clear < min(1.0, old.get(name, np.inf))]
 
 
 @lru_cache(maxsize=256)
@@ -345,7 +315,7 @@ def _shape(
 ) -> tuple[Boxes, dict[str, tuple[np.ndarray, float]]]:
     """Return the boxes of a category at rest, and the centre (3,) and half-height of each of its regions, in metres.
 
-    ``opened`` names the regions that are initially open; an empty name stands for the entity itself.
+    ``opened``: names of the regions that are initially open; an empty name means the entity itself.
     """
     model, data = resting_model(pack, Entity("entity", category), fixture=fixture)
     mechanism = OPENING.get(category)
@@ -366,14 +336,14 @@ def _shape(
         )
         for site in range(model.nsite)
     }
-    return boxes_of(model, data, np.flatnonzero(model.geom_group == 0)), sites
+    return geom_boxes(model, data, np.flatnonzero(model.geom_group == 0)), sites
 
 
 @lru_cache(maxsize=256)
 def _room(
     arena: Arena, cameras: tuple[CameraChange, ...], robot: RobotStart, pack: AssetPack
 ) -> tuple[list[Viewpoint], Boxes]:
-    """Return the cameras of a room and the robot in its initial pose."""
+    """Return the cameras of a room, and the boxes of the robot in its initial pose."""
     model = _compile_room(Scene(arena, (), (), (), (), staging=Staging(cameras=cameras)), pack).model
     data = mujoco.MjData(model)
     data.qpos[:ARM] = np.add(HOME, robot.joints)

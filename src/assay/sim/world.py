@@ -45,9 +45,9 @@ VIDEO_PIXELS = 256
 MOVED = 0.002
 """Minimum distance between an object's positions before and after a change for it to count as moved, in metres."""
 DROP_HEIGHT = 0.02
-"""Height above its position from which a new object is dropped, in metres."""
+"""Height above its planned position from which a new object is dropped, in metres."""
 MAX_OVERLAP = 0.001
-"""Largest interpenetration of a moved object, in metres."""
+"""Maximum interpenetration of a moved object with others, in metres."""
 
 
 class LiberoWorld(World):
@@ -98,7 +98,7 @@ class LiberoWorld(World):
         return still
 
     def check_states(self, specs: Iterable[EpisodeSpec], folder: Path) -> None:
-        """Raise AssayError if a folder lacks any stored initial states that the episodes start from."""
+        """Raise StateError if ``folder`` lacks stored initial states of one of the episodes."""
         for layout in dict.fromkeys(map(_layout, specs)):
             file = _states_file(layout, folder)
             if not file.is_file():
@@ -165,7 +165,7 @@ class SceneEnv(Env):
         return self.simulation.is_satisfied(self.task.goal) if self.ending is None else self.ending()
 
     def become(self, task: Task, simulation: Simulation | None = None) -> None:
-        """Continue with another task, and in another simulation if one has taken over the state."""
+        """Continue with another task, and in another simulation if one has taken over the state of the current one."""
         if simulation is not None and simulation is not self.simulation:
             self._rendered -= self.simulation.renderer.count - simulation.renderer.count
             self.simulation = simulation
@@ -218,9 +218,9 @@ class LiberoEnv(SceneEnv):
         return watch(self.simulation, self.task, trigger)
 
     def prepare(self, change: Perturbation, rng: np.random.Generator) -> Callable[[], bool]:
-        """Return a function that applies a change once, and returns False while this is not possible.
+        """Return a function that applies a change once; it returns False while the change cannot be applied yet.
 
-        Raises AssayError if the change can never be applied. A changed scene is compiled immediately, as another
+        Raises AssayError if the change can never be applied. A changed scene is compiled immediately, into another
         model that takes over the state when the change is applied.
         """
         if change.world not in ("", LIBERO_WORLD.traits.name):
@@ -280,50 +280,43 @@ class Replacement:
         self._vector, self._fixtures = changed.vector.copy(), changed.fixtures.copy()
         self._fingers = Fingers(new)
         self._fingers_before = Fingers(old)
-        moved, added = [], []
-        kinds_before = {entity.name: (entity.category, entity.size) for entity in before.scene.entities}
-        kinds = {entity.name: (entity.category, entity.size) for entity in after.scene.entities}
+        kinds_before, kinds = (
+            {entity.name: (entity.category, entity.size) for entity in compiled.scene.entities}
+            for compiled in (before, after)
+        )
         self._resized: list[tuple[EntityIndex, float]] = []
         """Resized objects, each with its change in height, in metres."""
-        for entity in after.entities.values():
-            previous = before.entities.get(entity.name)
+        self._new_places: list[EntityIndex] = []
+        """Moved and added entities."""
+        for name, entity in after.entities.items():
+            previous = before.entities.get(name)
             if previous is None:
-                added.append(entity)
+                self._new_places.append(entity)
+                if entity.movable:
+                    self._vector[_place(new, entity)][2] += DROP_HEIGHT
             elif entity.movable and previous.movable:
-                here, there = (
-                    _position(old, previous, original.vector),
-                    _position(new, entity, changed.vector),
-                )
-                was, now = kinds_before[entity.name], kinds[entity.name]
-                if now != was and now[0] == was[0]:  # resized
+                place = _place(old, previous)
+                here, there = original.vector[place], changed.vector[_place(new, entity)]
+                if kinds[name] != kinds_before[name] and kinds[name][0] == kinds_before[name][0]:
                     self._resized.append((entity, float(there[2] - here[2])))
                 elif np.linalg.norm(there - here) > MOVED:
-                    moved.append(entity)
-                    start = _position(old, previous, initial.vector)
-                    self._vector[_place(new, entity)] = there + start - here
-        for entity in added:
-            if entity.movable:
-                self._vector[_place(new, entity)][2] += DROP_HEIGHT
-        self._new_places = (*moved, *added)
-        fixtures = {fixture.name: place for place, fixture in enumerate(before.scene.fixtures)}
-        self._standing = [
-            (place, fixtures[fixture.name])
-            for place, fixture in enumerate(after.scene.fixtures)
-            if fixture.name in fixtures
-            and np.linalg.norm(changed.fixtures[place, :3] - original.fixtures[fixtures[fixture.name], :3])
-            <= MOVED
-        ]
-        shifted = [
-            fixture.name
-            for place, fixture in enumerate(after.scene.fixtures)
-            if fixture.name in fixtures and place not in dict(self._standing)
-        ]
-        gone = [  # removed, replaced or resized
-            name for name, kind in kinds_before.items() if kinds.get(name) != kind and name in before.entities
-        ]
-        names = dict.fromkeys((*(entity.name for entity in moved), *shifted, *gone))
-        self._changed = [before.entities[name] for name in names]
-        self._shifted = [after.entities[name] for name in shifted]
+                    self._new_places.append(entity)
+                    self._vector[_place(new, entity)] = there + initial.vector[place] - here
+        self._standing: list[tuple[int, int]] = []
+        """Indices of each fixture that does not move, in the new and in the old scene."""
+        self._shifted: list[EntityIndex] = []
+        fixtures = {fixture.name: index for index, fixture in enumerate(before.scene.fixtures)}
+        for index, fixture in enumerate(after.scene.fixtures):
+            if fixture.name in fixtures:
+                old_index = fixtures[fixture.name]
+                way = changed.fixtures[index, :3] - original.fixtures[old_index, :3]
+                if np.linalg.norm(way) <= MOVED:
+                    self._standing.append((index, old_index))
+                else:
+                    self._shifted.append(after.entities[fixture.name])
+        changed_names = {entity.name for entity in (*self._new_places, *self._shifted)}
+        changed_names |= {name for name, kind in kinds_before.items() if kinds.get(name) != kind}
+        self._changed = [entity for name, entity in before.entities.items() if name in changed_names]
 
     def __call__(self) -> bool:
         """Transfer the state if the changed objects and their new positions are free; ``old`` is not modified."""
@@ -338,10 +331,12 @@ class Replacement:
         placed = {joint for entity in self._new_places for joint in entity.joints}
         for joint in set(range(new.model.njnt)) - placed:
             previous = mujoco.mj_name2id(old.model, mujoco.mjtObj.mjOBJ_JOINT, new.model.joint(joint).name)
+            is_free = new.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
+            positions, velocities = np.arange(7 if is_free else 1), np.arange(6 if is_free else 1)
             if previous >= 0:
                 (place, dof), (old_place, old_dof) = (
-                    _addresses(new.model, joint),
-                    _addresses(old.model, previous),
+                    (model.jnt_qposadr[number] + positions, model.jnt_dofadr[number] + velocities)
+                    for model, number in ((new.model, joint), (old.model, previous))
                 )
                 after[1 + place] = before.vector[1 + old_place]
                 after[1 + new.model.nq + dof] = before.vector[1 + old.model.nq + old_dof]
@@ -352,7 +347,7 @@ class Replacement:
         live = live_fixtures(old.model, old.compiled)
         for number, there in self._standing:
             fixtures[number] = live[there]
-        new.resume(InitialState(after, fixtures, replace(before.drive, warm_start=warm)), old.steps)
+        new.reset(InitialState(after, fixtures, replace(before.drive, warm_start=warm)), old.steps)
         fitted = (*self._new_places, *(entity for entity, _ in self._resized))
         pairs, depth = new.data.contact.geom[: new.data.ncon], new.data.contact.dist[: new.data.ncon]
         for entity in fitted:
@@ -362,25 +357,14 @@ class Replacement:
         return not any(map(self._fingers.touch, (*fitted, *self._shifted)))
 
 
-def _addresses(model: mujoco.MjModel, joint: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of a joint's values in qpos and in qvel."""
-    free = model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
-    place, dof = model.jnt_qposadr[joint], model.jnt_dofadr[joint]
-    return place + np.arange(7 if free else 1), dof + np.arange(6 if free else 1)
-
-
 def _place(simulation: Simulation, entity: EntityIndex) -> slice:
     """Return the slice of the state vector that holds the position (3,) of a movable object."""
     first = 1 + int(simulation.model.jnt_qposadr[entity.joints[-1]])
     return slice(first, first + 3)
 
 
-def _position(simulation: Simulation, entity: EntityIndex, vector: np.ndarray) -> np.ndarray:
-    return vector[_place(simulation, entity)]
-
-
 def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None = None) -> InitialState:
-    """Return the initial state of an episode, sampled from its seed or stored at that index."""
+    """Return the initial state of an episode, which is sampled from its seed or stored under that index."""
     if spec.initial == "sampled":
         return simulation.sample(spec.world_seed)
     file, number = _states_file(_layout(spec), states), spec.world_seed
@@ -403,9 +387,7 @@ def _states_file(layout: str, states: Path | None) -> Path:
 
 
 def _layout(spec: EpisodeSpec) -> str:
-    """Return the id of the task whose stored states fit an episode: the episode's task, or that of a perturbation's
-    scene file.
-    """
+    """Return the task whose stored states fit an episode: the episode's, or that of a perturbation's scene file."""
     layout = spec.task
     for perturbation in spec.perturbations:
         if perturbation.scene_file is not None:

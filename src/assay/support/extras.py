@@ -18,7 +18,6 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "ui": ("fastapi", "uvicorn"),
         "ray": ("ray",),
         "learn": ("torch",),
-        "vlm": ("transformers", "torch"),
         "eqa": ("sklearn", "tfrecord", "crc32c"),
         "gym": ("gymnasium",),
         "gr00t": ("zmq",),

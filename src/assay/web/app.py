@@ -19,7 +19,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from assay.errors import AssayError, one_line
+from assay.errors import AssayError, one_line, plain_reason
 from assay.web import episodes, pages
 from assay.web.library import Library
 from assay.web.queries import NotFoundError
@@ -79,7 +79,7 @@ def _error_page(request: Request, error: Exception) -> Response:
         case RequestValidationError():
             first = error.errors()[0]
             parameter = ".".join(str(part) for part in first["loc"][1:])
-            status, message = HTTPStatus.BAD_REQUEST.value, f"{parameter}: {first['msg'].lower()}"
+            status, message = HTTPStatus.BAD_REQUEST.value, f"{parameter}: {plain_reason(first['msg'])}"
         case HTTPException():
             status, message = error.status_code, str(error.detail)
         case _:

@@ -239,7 +239,7 @@ def compare_paths(path: np.ndarray, control: np.ndarray) -> dict[str, Any] | Non
     """Compare two paths (n, 3), in metres; None if one of them was not recorded.
 
     ``step`` is the first step that is far from the entire path of the control, or None; ``still`` is whether the path
-    never leaves the vicinity of its start, so that being near the control's path means nothing.
+    never leaves the vicinity of its start, so that its distance from the control's path is meaningless.
     """
     if not len(path) or not len(control):
         return None
@@ -317,7 +317,7 @@ def build_views(sides: Paths) -> list[dict[str, Any]]:
 def build_strips(sides: Sequence[tuple[str, AtomSpans, int]]) -> list[dict[str, Any]]:
     """Return a strip for each goal atom and episode, with the strips of one atom together.
 
-    ``sides`` holds the kind, spans and length of each episode. The ``spans`` of a strip are pairs of first step and
+    ``sides`` contains the kind, spans and length of each episode. The ``spans`` of a strip are pairs of first step and
     number of steps.
     """
     return [

@@ -17,7 +17,7 @@ import polars as pl
 from assay.episodes.spec import CONTROL
 from assay.errors import AssayError, RunError
 from assay.measures import Missing, attempt
-from assay.measures.frames import pairs, perturbed_rows, plausible
+from assay.measures.frames import pairs, plausible
 from assay.measures.success.rates import Rate, rates, success_rate
 from assay.measures.views.heat_map import ACTIONS, OBJECTS
 from assay.measures.words.paraphrase import grid
@@ -54,7 +54,7 @@ class RunSummary:
     link: str = ""
     """Address of the run's page; empty if the run cannot be read."""
     problem: str = ""
-    """Reason why the run cannot be read, if so."""
+    """Reason why the run cannot be read; empty if it can be read."""
     running: bool = False
     meta: dict[str, Any] = field(default_factory=dict)
     planned: int = 0
@@ -129,7 +129,7 @@ class Library:
 def _summarise(path: Path) -> RunSummary:
     with reading(path) as run:
         rows, counts, meta = _read_rate_frame(run), run.store.counts(), run.store.meta
-    perturbed = perturbed_rows(plausible(rows))
+    perturbed = plausible(rows).filter(pl.col("condition") != CONTROL)
     rate = attempt(success_rate, perturbed if len(perturbed) else rows)
     control = attempt(success_rate, rows.filter(pl.col("condition") == CONTROL))
     return RunSummary(

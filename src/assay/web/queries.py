@@ -269,7 +269,7 @@ def read_differing(run: OpenRun, second: Path, condition: str = "", after: int =
 def read_choices(path: Path) -> dict[str, Any]:
     """Return the values by which the episodes of a run can be filtered: conditions, tasks, objects, actions, labels.
 
-    ``labels`` holds the values, as text, of each label with few values.
+    ``labels`` contains the values, as text, of each label that has few values.
     """
     with reading(path) as run:
         conditions = tuple(name for name, _ in run.store.conditions())

@@ -195,10 +195,10 @@ def _render(recorded: EpisodeRecording, folder: Path, ending: str) -> None:
             part.write_text(json.dumps(note), encoding="utf-8")
     path = folder / f"{recorded.name}{ending}"
     if ending == VIDEO:
-        video.write(path, episode, seconds=FRAME_S)
+        video.write(path, episode)
     else:
         with replacing(path) as part:
-            Image.fromarray(video.picture(episode.steps)).save(part, "JPEG", quality=85)
+            Image.fromarray(video.last_picture()).save(part, "JPEG", quality=85)
 
 
 @lru_cache(maxsize=2)

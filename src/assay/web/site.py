@@ -31,9 +31,8 @@ Text = Annotated[str, Query(max_length=300)]
 
 def _build_report(path: Path) -> tuple[str, tuple[str, ...]]:
     """Return the report on a run as HTML, with its findings or, if there are none, the uncertain losses."""
-    report = build([RunReport.read(path)])
-    diagnosis = report.parts[0].diagnosis
-    return report.html(), tuple(diagnosis.found or diagnosis.unsure)
+    report = RunReport.read(path)
+    return build([report]).html(), report.conclusions.found or report.conclusions.unsure
 
 
 class Site:
@@ -83,5 +82,5 @@ def render(request: Request, template: str, **values: Any) -> str:
 def render_page(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
     """Return a response with the page rendered from a template."""
     html = render(request, template, **values)
-    # Texts from run files may hold lone surrogates, which UTF-8 cannot encode.
+    # Texts from run files may contain lone surrogates, which UTF-8 cannot encode.
     return HTMLResponse(html.encode(errors="replace"), status)

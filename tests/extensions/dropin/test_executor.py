@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay import api
+import assay as api
 from assay.episodes import EpisodeSpec, Outcome
 from assay.errors import RunError, StateError
 from assay.experiments import load_experiment
@@ -217,14 +217,11 @@ def test_a_script_is_stopped_with_increasing_signals():
 
 
 NAN_SCRIPT = """
-import os
-from libero.libero import benchmark, get_libero_path
+from libero.libero import benchmark
 from libero.libero.envs import OffScreenRenderEnv
 
-suite = benchmark.get_benchmark_dict()["libero_goal"]()
-task = suite.get_task(1)
-file = os.path.join(get_libero_path("bddl_files"), task.problem_folder, task.bddl_file)
-env = OffScreenRenderEnv(bddl_file_name=file)
+suite = benchmark.get_benchmark("libero_goal")()
+env = OffScreenRenderEnv(bddl_file_name=suite.get_task_bddl_file_path(1))
 env.reset()
 env.set_init_state(suite.get_task_init_states(1)[0])
 env.step([0.1] * 7)

@@ -73,7 +73,7 @@ class Drawn:
 class Invented:
     """Sixteen episodes of four scenes."""
 
-    name, rules, threads, total = "invented", NEAR, 2, 16
+    name, rules, total = "invented", NEAR, 16
 
     def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
         for number in range(16):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -22,16 +20,6 @@ from assay.extensions.eqa.question import LETTERS, Question, load
 
 HOSTILE = "<script>document.title='owned'</script>"
 Ask = Callable[..., tuple[int, dict[str, str], str]]
-
-
-@contextmanager
-def serving(*arguments: str | Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A command that serves pages, to be killed; host and port, and the process."""
-    command = [Path(sys.executable).with_name("assay"), *arguments, "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().split("http://")[1].split("/")[0], process
-        process.kill()
 
 
 @pytest.fixture(scope="module")
@@ -61,21 +49,23 @@ def address(folder: Path, questions: list[Question]) -> Iterator[str]:
         yield found
 
 
+def request(
+    address: str, path: str, fields: dict[str, str] | None = None, **headers: str
+) -> tuple[int, dict[str, str], str]:
+    """Return the status, headers and text of the response; ``fields`` are posted."""
+    connection = HTTPConnection(address, timeout=60)
+    body = None if fields is None else urlencode(fields)
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request("GET" if fields is None else "POST", path, body, names)
+    response = connection.getresponse()
+    text = response.read().decode(errors="replace")
+    connection.close()
+    return response.status, {name.lower(): value for name, value in response.getheaders()}, text
+
+
 @pytest.fixture
 def ask(address: str) -> Ask:
-    def run(
-        path: str, fields: dict[str, str] | None = None, **headers: str
-    ) -> tuple[int, dict[str, str], str]:
-        connection = HTTPConnection(address, timeout=60)
-        body = None if fields is None else urlencode(fields)
-        names = {name.replace("_", "-"): value for name, value in headers.items()}
-        connection.request("GET" if fields is None else "POST", path, body, names)
-        response = connection.getresponse()
-        text = response.read().decode(errors="replace")
-        connection.close()
-        return response.status, {name.lower(): value for name, value in response.getheaders()}, text
-
-    return run
+    return partial(request, address)
 
 
 def test_a_page_shows_the_question_and_not_its_answer(ask: Ask, questions: list[Question]):
@@ -182,26 +172,17 @@ def test_questions_can_be_answered_with_the_keyboard(address: str, questions, ke
     assert given[questions[0].id] == ("B", "bad light") and given[questions[2].id].choice == "D"
 
 
-def test_reviews_survive_a_killed_server(folder: Path, questions, tmp_path: Path):
+def test_reviews_are_stored_apart_from_answers(folder: Path, questions, tmp_path: Path):
     place = tmp_path / "reviews.sqlite"
-    with serving("eqa", "annotate", folder, "--review", "--annotations", place) as (address, process):
-        connection = HTTPConnection(address, timeout=60)
+    with served("eqa", "annotate", folder, "--review", "--annotations", place) as address:
         for number, verdict in ((1, "keep"), (2, "drop")):
-            body = urlencode({"verdict": verdict, "comment": HOSTILE})
-            connection.request("POST", f"/questions/by/ann/{number}", body)
-            response = connection.getresponse()
-            assert response.status == 303 and response.getheader("location").endswith(f"/by/ann/{number + 1}")
-            response.read()
-        connection.request("GET", "/questions/by/ann/2")
-        page = connection.getresponse().read().decode()
-        assert f"correct is {questions[1].answer}" in page and HOSTILE not in page
-        assert 'value="drop" data-key="x" aria-pressed="true"' in page
-        connection.request("POST", "/questions/by/ann/3", urlencode({"verdict": "maybe"}))
-        assert connection.getresponse().status == 400
-        process.kill()
-    kept = Annotations(place)
-    assert {id: review.choice for id, review in kept.reviews()["ann"].items()} == {
-        questions[0].id: "keep",
-        questions[1].id: "drop",
-    }
-    assert kept.answers() == {}, "verdicts are not answers"
+            page = f"/questions/by/ann/{number}"
+            status, headers, _ = request(address, page, {"verdict": verdict, "comment": HOSTILE})
+            assert status == 303 and headers["location"].endswith(f"/by/ann/{number + 1}")
+        stored = Annotations(place)  # while the server runs
+        choices = {id: review.choice for id, review in stored.reviews()["ann"].items()}
+        assert choices == {questions[0].id: "keep", questions[1].id: "drop"} and stored.answers() == {}
+        text = request(address, "/questions/by/ann/2")[2]
+        assert f"correct is {questions[1].answer}" in text and HOSTILE not in text
+        assert 'value="drop" data-key="x" aria-pressed="true"' in text
+        assert request(address, "/questions/by/ann/3", {"verdict": "maybe"})[0] == 400

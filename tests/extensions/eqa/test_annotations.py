@@ -98,13 +98,6 @@ def test_a_reviewed_set_has_a_version_and_lists_dropped_questions(
         ReviewSummary.of(questions, {}).write(exo_set, tmp_path / "none", questions)
 
 
-def test_a_broken_build_file_is_reported(questions: list[Question], tmp_path: Path):
-    for text in ("{", "[" * 100_000, "[]", '{"review": 3}', '{"review": {"version": "x"}}'):
-        (tmp_path / "build.json").write_text(text)
-        with pytest.raises(QuestionError, match=r"build\.json: cannot be read"):
-            ReviewSummary.of(questions, verdicts(questions)).write(tmp_path, tmp_path / "kept", questions)
-
-
 def test_reviews_are_exported_as_csv(questions: list[Question], tmp_path: Path):
     kept = Annotations(tmp_path / "annotations.sqlite")
     for reviewer, choices in verdicts(questions).items():

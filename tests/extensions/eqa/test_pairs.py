@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image, ImageFilter
 
 from assay.extensions.eqa.actions import signs
-from assay.extensions.eqa.episode import SourceEpisode
+from assay.extensions.eqa.episode import SourceEpisode, Tally
 from assay.extensions.eqa.pairs import PreparedEpisode, image_flaw, key_frames, prepare_episode, sharpness
 from assay.extensions.eqa.sources.schema import NEAR
 from assay.extensions.eqa.views import CameraView
@@ -44,7 +44,8 @@ def test_a_pair_needs_two_dimensions_beyond_their_thresholds(ready: list[Prepare
         assert (each.pairs[:, 0] < each.pairs[:, 1]).all()
     states = walk(2)
     states[:, 1:] = states[0, 1:]
-    alone, tally = prepare_episode(SourceEpisode("one axis", "", states, (Drawn(states),)), NEAR, OUTSIDE)
+    tally = Tally()
+    alone = prepare_episode(SourceEpisode("one axis", "", states, (Drawn(states),)), NEAR, OUTSIDE, tally)
     assert alone is not None and not len(alone.pairs)
     assert (
         tally.counts["pair: trivial motion"] > 0
@@ -66,10 +67,11 @@ def test_invisible_frames_and_pairs_are_tallied():
         def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
             return super().read([0] * len(frames), grey=grey)
 
-    dark, tally = prepare_episode(SourceEpisode("dark", "", states, (Flickering(states),)), NEAR, OUTSIDE)
+    tally = Tally()
+    dark = prepare_episode(SourceEpisode("dark", "", states, (Flickering(states),)), NEAR, OUTSIDE, tally)
     assert dark is not None and 0 not in dark.frames and not dark.whole
     assert tally.counts["frame: badly lit"] == 1 and tally.places["frame: badly lit"] == ["dark frame 0"]
-    away, tally = prepare_episode(SourceEpisode("away", "", states, (Averted(states),)), NEAR, OUTSIDE)
+    away = prepare_episode(SourceEpisode("away", "", states, (Averted(states),)), NEAR, OUTSIDE, tally)
     assert away is not None and not len(away.pairs) and tally.counts["pair: images are nearly identical"] > 0
     assert not away.whole and tally.counts["episode: first and last image are nearly identical"] == 1
 

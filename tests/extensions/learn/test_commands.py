@@ -27,7 +27,7 @@ def test_collect_reports_its_numbers_and_rejects_other_settings(
     said = assay("collect", *TASK, "--out", out, "--seeds", "2-13")
     rows = pl.read_parquet(out / "meta/episodes/*/*.parquet")
     assert said.status == 0 and said.err == "libero_goal/7: 1 of 1\n"
-    assert said.out.startswith(f"{out}: episodes 1, frames {rows['length'].sum()}, failed attempts omitted ")
+    assert said.out.startswith(f"{out}: 1 episode with {rows['length'].sum()} frames; ")
     assert rows["assay/seed"].item() >= 2
     said = assay("collect", *TASK[:-1], "64", "--out", out)
     assert said.status == 2 and said.err.count("\n") == 1 and "--size 32" in said.err
@@ -42,7 +42,7 @@ def test_tasks_with_too_few_episodes_are_reported(assay: Run, tmp_path: Path):
     dataset.write(tmp_path / "set", Demonstrations("primitives", 32, left_out=tuple(failures)))
     said = assay("collect", *TASK, "--out", tmp_path / "set")
     assert said.status == 1 and said.out.endswith(
-        f"episodes 0, frames 0, failed attempts omitted {max_attempts(1)}\n"
+        f"0 episodes with 0 frames; {max_attempts(1)} failed attempts omitted\n"
     )
     assert said.err == f"libero_goal/7: only 0 of 1 episodes succeeded with {max_attempts(1)} seeds\n"
 

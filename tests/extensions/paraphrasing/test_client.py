@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from assay.support.llm import Cache, Client, Endpoint, Ledger, LLMError, ModelPrompt, Reply
+from assay.support.llm.client import Cache, Client, Ledger
+from assay.support.llm.protocols import Endpoint, LLMError, ModelPrompt, Reply
 
 KEY = "sk-not-for-anybodys-eyes"
 
@@ -59,13 +60,6 @@ def test_the_key_goes_into_one_header_and_nowhere_else(model, endpoint, ask, tmp
     model.faults, model.text = {}, lambda body: f"your key is {KEY}"
     assert ask(place, "what is it?")[0] == [Reply("your key is [key]", False)]
     assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("status", [429, 500, 503, 408])
-def test_passing_trouble_is_waited_out(model, endpoint, ask, status: int):
-    model.faults = {0: lambda body: (status, {}, b"busy"), 1: lambda body: (status, {}, b"busy")}
-    replies, ledger = ask(endpoint(), "hello")
-    assert replies[0] is not None and (ledger.requests, ledger.retries) == (3, 2)
 
 
 def test_requests_are_paced_and_wait_as_long_as_the_endpoint_asks(model, endpoint, ask):
@@ -139,11 +133,6 @@ def test_an_answer_that_drips_is_given_up(endpoint, ask):
         server.close()
 
     asyncio.run(serve())
-
-
-def test_nobody_at_the_address_is_reported(ask):
-    with pytest.raises(LLMError, match=r"http://127.0.0.1:9/v1/chat/completions: .*2 times"):
-        ask(Endpoint("http://127.0.0.1:9/v1", "tiny", attempts=2, first_wait=0.01), "hello")
 
 
 @pytest.mark.parametrize(

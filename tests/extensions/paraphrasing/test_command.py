@@ -18,7 +18,8 @@ from assay.extensions.paraphrasing.pipeline import paraphrases
 from assay.extensions.paraphrasing.prompts import read_prompts
 from assay.perturb.words.grid import table
 from assay.perturb.words.grid.cells import CELLS
-from assay.support.llm import KEY_VARIABLE, Cache, Ledger
+from assay.support.llm.client import Cache, Ledger
+from assay.support.llm.protocols import KEY_VARIABLE
 
 BUILT_IN = files("assay.extensions.paraphrasing").joinpath("prompts.yaml").read_text()
 KEY = "sk-not-for-anybodys-eyes"

@@ -15,7 +15,8 @@ from assay.perturb.words.grid.cells import CELLS
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import GridRow
-from assay.support.llm import Cache, Endpoint, Ledger
+from assay.support.llm.client import Cache, Ledger
+from assay.support.llm.protocols import Endpoint
 from assay.tasks import Instruction
 
 PROMPTS = read_prompts()

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assay import tasks
 from assay.errors import PerturbationError, TaskError
 from assay.extensions.tabletop.prompts.perturbations import (
     Gobbledygook,
@@ -16,6 +17,7 @@ from assay.extensions.tabletop.prompts.perturbations import (
     PromptMask,
     PromptParaphrase,
     PromptPart,
+    TablePerturbation,
     TextReferents,
     Unit,
     capitalise,
@@ -30,7 +32,8 @@ from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.extensions.tabletop.world.scene import TableItem, TableScene
 from assay.extensions.tabletop.world.simulation import ActionEffect, TableSimulation, action
-from assay.perturb import Senses, apply_perturbations
+from assay.perturb import Perturbation, Say, Senses, apply_perturbations
+from assay.perturb.senses.images import Fog
 from assay.perturb.words.rewordings.corrupted import sub_words, token_count
 
 SYNONYMS = {
@@ -274,19 +277,53 @@ def test_text_referents_have_articles_and_plurals():
         assert f"Sweep {name} into the " in apply_perturbations(task, TextReferents(), seed=0).prompt.text
 
 
-def test_names_can_become_nonsense_too():
-    task = apply_perturbations(make(Setting("T1", 0)), (TextReferents(), Gobbledygook(Unit.WORDS)), seed=0)
-    assert task.asked is None and not task.prompt.placeholders
-    assert task.scene.item("base_obj").texture not in task.prompt.text
+PROMPT_CHANGES: tuple[TablePerturbation, ...] = (
+    PromptParaphrase(),
+    *(Gobbledygook(unit) for unit in Unit),
+    *(PromptMask(part) for part in PromptPart),
+    TextReferents(),
+    OtherInstruction(),
+)
+
+
+@pytest.mark.parametrize("value", [*PROMPT_CHANGES, PermutedObjects(), Say("put it there"), Fog(3)], ids=repr)
+def test_a_perturbation_of_another_world_is_rejected(value: Perturbation):
+    table = value.world == "tabletop"
+    task = tasks.load("libero_goal/0") if table else task_of("T1")
+    with pytest.raises(
+        PerturbationError, match=rf"^{value.kind} applies to tasks of the world '{value.world}'.*{task.id}"
+    ):
+        apply_perturbations(task, value, seed=0)
+
+
+@pytest.mark.parametrize("value", PROMPT_CHANGES, ids=repr)
+def test_scene_and_goal_stay_and_unsupported_tasks_are_rejected(value: TablePerturbation):
+    for task in map(task_of, KINDS):
+        if value.concerns(task.setting.task):
+            changed = apply_perturbations(task, value, seed=0)
+            assert (changed.scene, changed.goal, changed.setting) == (task.scene, task.goal, task.setting)
+            assert changed == apply_perturbations(task, value, seed=0)
+        else:
+            with pytest.raises(
+                PerturbationError, match=rf"^{value.kind} applies only to T1, .*not to {task.id}"
+            ):
+                apply_perturbations(task, value, seed=0)
+
+
+@pytest.mark.parametrize(
+    "value", [*(each for each in PROMPT_CHANGES if each.concerns("T3")), PermutedObjects()], ids=repr
+)
+def test_the_oracle_acts_if_and_only_if_the_task_is_still_specified(value: Perturbation):
+    task = task_of("T3")
+    played = play(apply_perturbations(task, value, seed=0), TableOracle(), perturbations=(value,))
+    if value.plausible:
+        assert played.flawless
+    else:
+        assert not played.success and set(played.env.effects) == {ActionEffect.NOTHING}
 
 
 A, BOWL = TableItem("a", "letter A", "tiger", 0.4, 0.1), TableItem("b", "bowl", "blue", 0.6, 0.1)
 PROMPT = Prompt("Put {a} into {b}.", (("a", portrait(A)), ("b", portrait(BOWL))))
-
-
-def test_words_and_pictures_are_read_in_their_order() -> None:
-    words = [part if isinstance(part, str) else part.words for part in PROMPT.segments]
-    assert words == ["Put", "tiger letter A", "into", "blue bowl", "."]
 
 
 def test_invalid_placeholders_are_refused() -> None:

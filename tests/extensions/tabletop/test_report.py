@@ -103,6 +103,8 @@ def test_a_run_on_tables_has_its_own_tables_figures_and_findings(folder: Path, r
 def test_tables_have_the_measured_numbers_with_mistakes_and_without(folder: Path, report: Report):
     measured = report.parts[0].report.profile["tabletop"]
     assert not isinstance(measured, Missing)
+    content = json.loads(json.dumps(report.parts[0].report.as_json(), allow_nan=False))
+    assert content["tabletop"]["levels"][0]["allowed"]["score"] == 0.9 and "pride" not in content
     first = rows(folder, "table-levels")[0]
     assert (first["condition"], first["level"], first["tasks"], first["n"]) == ("control", "L1", "2", "20")
     assert float(first["success"]) == 0.9 and float(first["no mistakes"]) == 0.4
@@ -114,14 +116,14 @@ def test_tables_have_the_measured_numbers_with_mistakes_and_without(folder: Path
     assert float(together["difference"]) == -0.9 and float(together["difference, no mistakes"]) == -0.4
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_several_runs_have_a_table_and_a_figure_in_common(
-    tmp_path: Path, run: Path, report: Report, on_tables, undrawn
+    tmp_path: Path, run: Path, report: Report, on_tables
 ):
     lucky = on_tables("random", lambda condition, level, seed: seed == 3 and level == "L1")
     paths = {"blind": run, "random": lucky}
     reports = [report.parts[0].report, RunReport.read(lucky)]
-    both = build(reports, compare_suites(paths, reports))
-    page = replace(undrawn(both), shared=both.shared).write(tmp_path / "out")
+    page = build(reports, compare_suites(paths, reports)).write(tmp_path / "out")
     table = rows(page.parent, "table-runs")
     assert [(row["condition"], row["run"]) for row in table[:2]] == [
         ("control", "blind"),
@@ -131,18 +133,13 @@ def test_several_runs_have_a_table_and_a_figure_in_common(
     assert (page.parent / "figures" / "table-runs.svg").exists()
 
 
-def test_runs_of_different_worlds_share_an_overview(tmp_path: Path, report: Report, write, made, undrawn):
+@pytest.mark.usefixtures("unpainted")
+def test_runs_of_different_worlds_share_an_overview(tmp_path: Path, report: Report, write, made):
     other = write(tmp_path / "other.assay", [made(True), made(False, seed=1)])
     page = build([report.parts[0].report, RunReport.read(other)])
     place = [column.name for column in page.overview.columns].index("L1")
     assert page.overview.rows[0][place] and page.overview.rows[1][place] is None and page.shared_tables == ()
-    assert "Comparison of 2 runs" in undrawn(page).html()
-
-
-def test_the_object_is_json(report: Report):
-    told = json.loads(json.dumps(report.parts[0].report.as_json(), allow_nan=False))
-    assert told["tabletop"]["levels"][0]["allowed"]["score"] == 0.9
-    assert "pride" not in told
+    assert "Comparison of 2 runs" in page.html()
 
 
 CROSSED = (

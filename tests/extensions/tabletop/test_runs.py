@@ -1,14 +1,10 @@
-"""Runs on the table."""
-
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from assay.episodes import EpisodeSpec, task_of
-from assay.episodes.episode import Outcome
 from assay.experiments import load_experiment
 from assay.extensions.tabletop.world.simulation import TableSimulation
 from assay.runs.display import condition_table
@@ -16,24 +12,6 @@ from assay.runs.driver import drive
 from assay.runs.local import LocalProcesses
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
-
-MODULE = """
-import numpy as np
-
-class Ragged:
-    def reset(self, prompt, spec):
-        assert prompt.segments and spec.seed >= 0
-    def act(self, observation):
-        return np.zeros((1, 7))
-
-class NotFinite(Ragged):
-    def act(self, observation):
-        return np.full((1, 12), np.nan)
-
-class Raises(Ragged):
-    def act(self, observation):
-        raise RuntimeError("out of\\nideas")
-"""
 
 
 def plan(selection: str, seeds: tuple[int, ...] = (0,)) -> list[EpisodeSpec]:
@@ -63,32 +41,14 @@ def test_tabletop_run_is_recorded_and_can_be_replayed(tmp_path: Path):
     expected = dict(counts.select("condition", "success_expected").iter_rows())
     assert expected["control"] and expected["order=permuted"] and not expected["mask=instruction"]
     table = condition_table(counts, set(), {})
-    assert "mask=visual (success is not expected)" in list(table.columns[0].cells) and "control" in list(
-        table.columns[0].cells
-    )
+    assert {"mask=visual (success is not expected)", "control"} <= set(table.columns[0].cells)
 
 
 def test_one_worker_or_another_gives_the_same_episodes():
     specs = plan("T12", (3,))[:4]
-    one, other = (
-        EpisodeRunner(WorkerConfig("order-follower", world="tabletop")),
-        EpisodeRunner(WorkerConfig("order-follower", world="tabletop")),
-    )
+    one, other = (EpisodeRunner(WorkerConfig("order-follower", world="tabletop")) for _ in range(2))
     other.run(specs[2])
     for spec in specs:
         first, second = one.run(spec), other.run(spec)
         assert first.outcome == second.outcome
         assert np.array_equal(first.trajectory.actions, second.trajectory.actions)
-
-
-def test_policy_that_breaks_is_an_error_and_not_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "breaking_on_tables.py").write_text(MODULE)
-    monkeypatch.syspath_prepend(tmp_path)
-    for name, error in {
-        "Ragged": "Ragged, step 0: returned shape (1, 7); expected (k, 12)",
-        "NotFinite": "NotFinite, step 0: returned values that are not finite",
-        "Raises": "Raises, step 0: RuntimeError: out of ideas",
-    }.items():
-        runner = EpisodeRunner(WorkerConfig(f"python:breaking_on_tables:{name}", world="tabletop"))
-        episode = runner.run(plan("tabletop/T1/L1")[0])
-        assert episode.outcome is Outcome.ERROR and error in episode.error

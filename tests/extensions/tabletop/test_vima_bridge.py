@@ -40,23 +40,14 @@ class SecondIntoFirst:
             middle = np.array([(rows.mean() + 0.5) / height - 0.5, (columns.mean() + 0.5) / width - 0.5])
             return np.array([0.5, 0.0]) + middle * (0.51, 1.02)
 
-        turn = np.array([0.0, 0.0, 0.0, 1.0])
-        return {
-            "pose0_position": place(1),
-            "pose0_rotation": turn,
-            "pose1_position": place(0),
-            "pose1_rotation": turn,
-        }
+        positions = {f"pose{end}_position": place(1 - end) for end in (0, 1)}
+        return positions | dict.fromkeys(("pose0_rotation", "pose1_rotation"), np.array([0.0, 0.0, 0.0, 1.0]))
 
 
 def test_a_policy_for_vima_plays_our_table_as_its_environment(drawing: str):
     env = make_vima_table("instruction_following/visual_manipulation", seed=4, modalities=["rgb", "segm"])
     obs = env.reset()
-    assert (
-        obs["rgb"]["top"].shape == (3, 128, 256)
-        and obs["segm"]["front"].shape == (128, 256)
-        and obs["ee"] == 0
-    )
+    assert obs["rgb"]["top"].shape == (3, 128, 256) and obs["segm"]["front"].shape == (128, 256)
     prompt, assets = env.get_prompt_and_assets()
     assert prompt == "Put the {dragged_obj} into the {base_obj}."
     assert assets is not None and assets["base_obj"]["placeholder_type"] == "object"

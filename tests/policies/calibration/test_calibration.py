@@ -18,9 +18,8 @@ from assay.perturb import Perturbation, apply_perturbations
 from assay.perturb.senses.robot import ActionDelay
 from assay.perturb.world.position import Displace
 from assay.perturb.world.targets import Attribute, VariedTarget
-from assay.policies.calibration.execution import memorise
 from assay.policies.calibration.instruction import KeywordPolicy, SemanticPolicy
-from assay.policies.calibration.perception import mean_colour
+from assay.policies.control import memorise
 from assay.policies.registry import load_policy
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim import CompiledScene, Simulation, compile_scene, load_pack
@@ -74,25 +73,13 @@ def built(scene: Scene) -> CompiledScene:
     return compile_scene(scene, load_pack("primitives"))
 
 
-def unchanged(world: Simulation) -> None:
-    """Leave a simulation as it is."""
-
-
 @pytest.fixture(scope="module")
 def attempt() -> Callable[..., Attempted]:
     """Runs a policy on a task, possibly a changed one; each combination once."""
 
     @cache
-    def tried(
-        address: str,
-        task: Task,
-        *,
-        seed: int = 0,
-        steps: int = STEPS,
-        change: Callable[[Simulation], None] = unchanged,
-    ) -> Attempted:
+    def tried(address: str, task: Task, *, seed: int = 0, steps: int = STEPS) -> Attempted:
         world = Simulation(built(task.scene))
-        change(world)
         state = world.sample(seed)
         world.reset(state)
         objects = [entity.name for entity in task.scene.objects]
@@ -253,28 +240,6 @@ def test_clumsy_fails_for_the_same_seeds_each_time(attempt: Attempt):
     assert np.array_equal(again.path, missed.path[: len(again.path)]) and len(again.path) > 50
 
 
-def paint(world: Simulation, name: str, rgba: tuple[float, float, float, float]) -> None:
-    model = world.model
-    for geom in range(model.ngeom):
-        if model.body_rootid[model.geom_bodyid[geom]] == world.compiled.entities[name].body:
-            model.geom_matid[geom] = -1
-            model.geom_rgba[geom] = rgba
-
-
-def test_colour_takes_the_object_with_the_learnt_colour(attempt: Attempt):
-    model = built(BOWL_ON_PLATE.scene)
-    black = (*mean_colour(model.model, model.entities["akita_black_bowl_1"]), 1.0)
-
-    def change(world: Simulation) -> None:
-        paint(world, "akita_black_bowl_1", (1.0, 0.5, 0.0, 1.0))
-        paint(world, "cream_cheese_1", black)
-
-    result = attempt("colour", BOWL_ON_PLATE, change=change)
-    assert (
-        not result.reached and "cream_cheese_1" in result.moved and "akita_black_bowl_1" not in result.moved
-    )
-
-
 FAR = Displace(0.1)
 
 
@@ -300,9 +265,6 @@ def test_within_acts_below_its_tolerance_and_waits_above_it():
         ("within?lapse=1", (), False),
     ):
         assert begins(policy, *changes) == acts, policy
-
-
-def test_a_reach_of_zero_is_rejected():
     with pytest.raises(PolicyError, match="expected reach > 0"):
         load_policy("within?reach=0")
 

@@ -41,7 +41,7 @@ def test_an_invalid_address_names_valid_ones():
         ("openpy://h:1", "did you mean 'openpi'?"),
         ("openpi://", "should be openpi://host:port"),
         ("gr00t://h:1/path", "should be gr00t://host:port, without a path"),
-        ("openpi://h:1?tls=perhaps", "tls=perhaps: "),
+        ("openpi://h:1?tls=perhaps", "tls=perhaps: expected true or false"),
         ("openpi://h:1?key=NO_SUCH_KEY", "key: expected the name of an environment variable"),
         ("openpi://a, b:1", "openpi://host:port"),
         ("openpi://h:1?unnorm_key=x", "has no option 'unnorm_key'"),

@@ -125,8 +125,8 @@ def test_an_unreachable_server_is_reported_through_the_relay():
 def test_an_invalid_batch_size_is_rejected():
     for address, said in (
         ("openpi://a:1?batch=4", "only starvla:// and gr00t:// servers"),
-        ("starvla://a:1?batch=0", "batch=0: input should be greater than or equal to 1"),
-        ("starvla://a:1?batch=many", "batch=many: input should be a valid integer"),
+        ("starvla://a:1?batch=0", "batch=0: expected a number >= 1"),
+        ("starvla://a:1?batch=many", "batch=many: expected an integer"),
     ):
         with pytest.raises(PolicyError, match=said):
             load_client(address)

@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation as Turn
 
 from assay.policies.remote import openpi, vla_eval
-from assay.policies.remote.convention import (
-    Rotation,
-    controller_state,
-    encode_rotation,
-)
+from assay.policies.remote.convention import Rotation, controller_state, encode_rotation
 from assay.sim import CompiledScene, InitialState, Observation, Simulation
 from assay.sim.parity import _open
 from assay.support.images import Orientation, letterbox, orient
@@ -100,22 +96,16 @@ def unit(components: list[float]) -> np.ndarray:
 
 
 @given(COMPONENTS)
-def test_both_rotation_vectors_are_the_same_orientation(components: list[float]):
+def test_both_rotation_vectors_are_the_same_orientation_and_robosuites_keeps_the_sign(
+    components: list[float],
+):
     given = unit(components)
+    shortest, signed = (encode_rotation(given, kind) for kind in (Rotation.SHORTEST, Rotation.ROBOSUITE))
     turn = Turn.from_quat(given, scalar_first=True)
-    for rotation in (Rotation.ROBOSUITE, Rotation.SHORTEST):
-        vector = encode_rotation(given, rotation)
-        assert (Turn.from_rotvec(vector).inv() * turn).magnitude() < 1e-6
-    assert np.linalg.norm(encode_rotation(given, Rotation.SHORTEST)) <= np.pi + 1e-9
-
-
-@given(COMPONENTS)
-def test_robosuites_vector_keeps_the_quaternions_sign(components: list[float]):
-    given = unit(components)
-    vector = encode_rotation(given, Rotation.ROBOSUITE)
-    assert np.abs(Turn.from_rotvec(vector).as_quat(scalar_first=True) - given).max() < 1e-6
-    if given[0] < -1e-6:
-        assert np.linalg.norm(vector) > np.pi
+    assert (Turn.from_rotvec(shortest).inv() * turn).magnitude() < 1e-6
+    assert np.linalg.norm(shortest) <= np.pi + 1e-9
+    assert np.abs(Turn.from_rotvec(signed).as_quat(scalar_first=True) - given).max() < 1e-6
+    assert given[0] >= -1e-6 or np.linalg.norm(signed) > np.pi
 
 
 def test_quaternions_and_euler_angles_equal_scipys():
@@ -125,6 +115,8 @@ def test_quaternions_and_euler_angles_equal_scipys():
         assert np.allclose(encode_rotation(drawn, Rotation.EULER), theirs.as_euler("xyz"))
         assert np.array_equal(encode_rotation(drawn, Rotation.XYZW), drawn[[1, 2, 3, 0]])
         assert np.array_equal(encode_rotation(drawn, Rotation.WXYZ), drawn)
+    for rotation in (Rotation.ROBOSUITE, Rotation.SHORTEST):
+        assert np.array_equal(encode_rotation(np.array([1.0, 0, 0, 0]), rotation), np.zeros(3)), "no rotation"
 
 
 def test_the_controller_state_has_the_grip_sites_orientation(
@@ -138,11 +130,6 @@ def test_the_controller_state_has_the_grip_sites_orientation(
     assert abs(site @ sent) > 1.0 - 1e-6
 
 
-def test_no_rotation_is_a_zero_vector():
-    for rotation in (Rotation.ROBOSUITE, Rotation.SHORTEST):
-        assert np.array_equal(encode_rotation(np.array([1.0, 0, 0, 0]), rotation), np.zeros(3))
-
-
 def test_rotation_vectors_equal_those_of_vla_eval(
     vla_eval_python: Path, peer: Callable[..., str], tmp_path: Path
 ):
@@ -151,13 +138,8 @@ def test_rotation_vectors_equal_those_of_vla_eval(
     draws[:100, 1:] *= 0.02  # hands that point down: (x, y, z, w) with x near 1
     draws /= np.linalg.norm(draws, axis=1, keepdims=True)
     np.save(tmp_path / "quaternions.npy", draws)
-    peer(
-        vla_eval_python,
-        "vla_eval_client.py",
-        "rotations",
-        tmp_path / "quaternions.npy",
-        tmp_path / "theirs.npz",
-    )
+    files = tmp_path / "quaternions.npy", tmp_path / "theirs.npz"
+    peer(vla_eval_python, "vla_eval_client.py", "rotations", *files)
     theirs = np.load(tmp_path / "theirs.npz")
     for rotation in (Rotation.ROBOSUITE, Rotation.SHORTEST):
         ours = [encode_rotation(each[[3, 0, 1, 2]], rotation) for each in draws]

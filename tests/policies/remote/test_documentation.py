@@ -5,25 +5,23 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from assay import tasks
-from assay.episodes import LIBERO, EpisodeSpec, Outcome, Policy, rollout, world_servers
+from assay.episodes import LIBERO, Outcome, world_servers
 from assay.policies.registry import load_policy
 from assay.policies.remote.address import ServerOptions
 from assay.policies.remote.convention import ADJUSTABLE
 from assay.policies.remote.openpi import OpenPI
-from assay.sim import CompiledScene, Observation, Simulation
-from assay.sim.world import SceneEnv
+from assay.sim import Observation
 from assay.support.plugins import import_object
 
+from .conftest import SPEC, TASK, Play
+
 PAGE = Path(__file__).parents[3] / "docs" / "policies.md"
-TASK = tasks.load("libero_goal/7")
-SPEC = EpisodeSpec(TASK.id, 0, "primitives", steps=30)
 
 
 @pytest.fixture
@@ -35,27 +33,10 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def play(
-    compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
-) -> Callable[[Policy], tuple[Outcome, np.ndarray]]:
-    def run(policy: Policy) -> tuple[Outcome, np.ndarray]:
-        world = world_of(compiled(TASK.id))
-        heights: list[float] = []
-        result = rollout(
-            SceneEnv(world, TASK, world.sample(0)),
-            policy,
-            SPEC,
-            watch=lambda observation: heights.append(observation.eef_position[2]),
-        )
-        return result.outcome, np.array(heights)
-
-    return run
-
-
-def test_a_user_class_acts(programs: Path, drawing: str, play: Callable[..., tuple]):
-    outcome, heights = play(load_policy("python:my_policy:Mine"))
-    assert outcome is Outcome.FAILURE and abs(heights[-1] - 1.0) < abs(heights[0] - 1.0)
+def test_a_user_class_acts(programs: Path, play: Play):
+    episode, _ = play(load_policy("python:my_policy:Mine"), 30)
+    heights = episode.trajectory.end_effector[:, 2]
+    assert episode.outcome is Outcome.FAILURE and abs(heights[-1] - 1.0) < abs(heights[0] - 1.0)
 
 
 def test_a_documented_policy_observes_what_openpi_sends(programs: Path, observation: Observation):
@@ -85,11 +66,11 @@ def server(programs: Path) -> Iterator[str]:
     process.communicate()
 
 
-def test_a_user_server_is_asked(server: str, drawing: str, play: Callable[..., tuple]):
+def test_a_user_server_is_asked(server: str, play: Play):
     policy = OpenPI(f"{server}?timeout=10")
-    outcome, _ = play(policy)
+    episode, _ = play(policy, 20)
     policy.close()
-    assert outcome is Outcome.FAILURE and policy.metadata == {"model": "mine"}
+    assert episode.outcome is Outcome.FAILURE and policy.metadata == {"model": "mine"}
 
 
 def test_every_option_of_an_address_is_explained():

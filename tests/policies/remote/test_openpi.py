@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -48,25 +48,17 @@ def test_a_request_is_what_openpis_libero_example_sends(stub: Stub, observation:
     policy.reset(TASK.instruction, SPEC)
     assert policy.metadata == {"model": "pi"}
     assert policy.act(observation).shape == (5, 7)
+    policy.instruct(Instruction("stop"))
+    policy.act(observation)
     policy.close()
-    (request,) = seen
+    request, next_request = seen
+    assert next_request["prompt"] == "stop", "a changed instruction is sent with the next request"
     assert set(request) == {"observation/image", "observation/wrist_image", "observation/state", "prompt"}
     assert request["prompt"] == TASK.instruction.text
     assert request["observation/state"].dtype == np.float64
     assert np.array_equal(request["observation/state"], CONVENTION.state_vector(observation))
     for wire, picture in CONVENTION.images(observation).items():
         assert np.array_equal(request[wire], picture) and picture.shape == (224, 224, 3)
-
-
-def test_an_instruction_that_changes_is_sent_with_the_next_request(stub: Stub, observation: Observation):
-    seen: list[Any] = []
-    policy = client(stub(answering({"actions": np.zeros((10, 7))}, seen=seen)))
-    policy.reset(TASK.instruction, SPEC)
-    policy.act(observation)
-    policy.instruct(Instruction("stop"))
-    policy.act(observation)
-    policy.close()
-    assert [request["prompt"] for request in seen] == [TASK.instruction.text, "stop"]
 
 
 def test_images_are_rendered_only_for_requests(stub: Stub, play: Play):
@@ -143,21 +135,14 @@ def test_the_real_openpi_client_is_served(
 ):
     port = served("random", "openpi").rpartition(":")[2]
     file = saved(CONVENTION, observation, tmp_path)
-    lines = [
-        [
-            json.loads(line)
-            for line in peer(
-                openpi_python, "openpi_peer.py", "infer", port, file, "stack,stack,sort"
-            ).splitlines()
-        ]
-        for _ in range(2)
-    ]
-    metadata, *replies = lines[0]
+    request = (openpi_python, "openpi_peer.py", "infer", port, file, "stack,stack,sort")
+    first, second = (peer(*request).splitlines() for _ in range(2))
+    metadata, *replies = map(json.loads, first)
     assert metadata == {"server": "assay", "policy": "random"}
     assert [np.shape(each["actions"]) for each in replies] == [(5, 7)] * 3
     assert {each["dtype"] for each in replies} == {"float64"}
     assert replies[0] != replies[1] != replies[2]
-    assert lines[0] == lines[1], "the same episode is played the same way again"
+    assert first == second, "the same episode is played the same way again"
 
 
 def test_several_clients_are_served_at_once(served: Callable[..., str], observation: Observation):
@@ -165,17 +150,13 @@ def test_several_clients_are_served_at_once(served: Callable[..., str], observat
     policies = [OpenPI(address) for _ in range(4)]
     for policy in policies:
         policy.reset(TASK.instruction, SPEC)
-    replies: dict[int, list[np.ndarray]] = {}
 
-    def play(number: int) -> None:
-        replies[number] = [policies[number].act(observation) for _ in range(5)]
+    def play(policy: OpenPI) -> list[np.ndarray]:
+        return [policy.act(observation) for _ in range(5)]
 
-    threads = [threading.Thread(target=play, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
+    with ThreadPoolExecutor(4) as pool:
+        replies = list(pool.map(play, policies))
     for policy in policies:
         policy.close()
-    assert all(np.array_equal(replies[0], replies[number]) for number in range(4))
+    assert all(np.array_equal(replies[0], others) for others in replies)
     assert not np.array_equal(replies[0][0], replies[0][1])

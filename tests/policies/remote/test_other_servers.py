@@ -198,12 +198,8 @@ CARTESIAN = {"action_space": "cartesian_velocity", "needs_wrist_camera": True, "
 def test_roboarena_gets_what_its_config_declares(stub: Stub, observation: Observation, monkeypatch):
     monkeypatch.setenv("VLLM_API_KEY", "s3cret")
     seen: list[Any] = []
-    config = {
-        **CARTESIAN,
-        "needs_wrist_camera": False,
-        "image_resolution": [128, 128],
-        "needs_session_id": True,
-    }
+    own = {"needs_wrist_camera": False, "image_resolution": [128, 128], "needs_session_id": True}
+    config = CARTESIAN | own
     place = stub(arena(config, RAMP, seen))  # vLLM-Omni replies with the array alone
     actions = asked(f"roboarena://{place}/v1/realtime/robot/openpi", observation, bearer="VLLM_API_KEY")
     path, headers, request = seen[1]
@@ -270,11 +266,8 @@ def grooting(seen: list[Any], action: object = None) -> Callable[[dict[str, Any]
 
     def answer(request: dict[str, Any]) -> object:
         seen.append(request)
-        return (
-            [ramp if action is None else action, {}]
-            if request["endpoint"] == "get_action"
-            else {"status": "ok"}
-        )
+        is_action = request["endpoint"] == "get_action"
+        return [ramp if action is None else action, {}] if is_action else {"status": "ok"}
 
     return answer
 
@@ -319,14 +312,11 @@ def test_an_unreachable_gr00t_server_is_reported_in_time(zmq_installed: None, ob
         asked("gr00t://127.0.0.1:9", observation, connect=0.2)
 
 
-@pytest.mark.parametrize("scheme", ["gr00t", "roboarena"])
-@pytest.mark.parametrize("options", ["layout=joints", "layout=fingers-first", "rotation=xyzw"])
-def test_an_unsupported_state_layout_is_rejected(scheme: str, options: str, zmq_installed: None):
-    with pytest.raises(PolicyError, match=f"{options} is not supported; choose one of (hand|robosuite)"):
-        load_client(f"{scheme}://h:1?{options}")
-
-
-def test_unsupported_options_of_gr00t_are_rejected(zmq_installed: None):
+def test_unsupported_options_are_rejected(zmq_installed: None):
+    for options in ("layout=joints", "layout=fingers-first", "rotation=xyzw"):
+        for scheme in ("gr00t", "roboarena"):
+            with pytest.raises(PolicyError, match=f"{options} is not supported; choose one of (hand|robo)"):
+                load_client(f"{scheme}://h:1?{options}")
     for options in ("nested=2", "tls=1", "bearer=HOME"):
         with pytest.raises(PolicyError, match=options.partition("=")[0]):
             load_client(f"gr00t://h:1?{options}")

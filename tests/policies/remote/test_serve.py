@@ -77,38 +77,25 @@ def test_a_vla_eval_client_may_continue_after_an_invalid_request(served: Callabl
             assert (said["type"], said["seq"]) == ("action", 5) and said["payload"]["actions"].shape == (7,)
 
 
-def test_replan_limits_chunks_and_openpi_clients_get_five_actions(
+def test_replan_limits_chunks_and_policies_are_reused_for_consecutive_clients(
     served: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    made = tmp_path / "made"
     (tmp_path / "chunking_policies.py").write_text(
         "import numpy as np\n"
         "class Chunks:\n"
+        f"    def __init__(self): open({str(made)!r}, 'a').write('x')\n"
         "    def reset(self, instruction, spec): ...\n"
         "    def act(self, observation): return np.zeros((3, 7))\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-
-    def reply(replan: int | None) -> int:
-        with connect(url(served("python:chunking_policies:Chunks", "openpi", replan))) as connection:
+    policy = "python:chunking_policies:Chunks"
+    for replan, count in ((None, 6), (2, 2), (8, 8)):  # openpi's example needs at least five actions
+        with connect(url(served(policy, "openpi", replan))) as connection:
             connection.recv(timeout=5)
-            return len(asked(connection, GOOD)["actions"])
-
-    assert (reply(None), reply(2), reply(8)) == (6, 2, 8)
-
-
-def test_policies_are_reused_for_consecutive_clients(
-    served: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    made = tmp_path / "made"
-    (tmp_path / "costly_policies.py").write_text(
-        "import numpy as np\n"
-        "class Costly:\n"
-        f"    def __init__(self): open({str(made)!r}, 'a').write('x')\n"
-        "    def reset(self, instruction, spec): ...\n"
-        "    def act(self, observation): return np.zeros((5, 7))\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    address = served("python:costly_policies:Costly", "openpi")
+            assert len(asked(connection, GOOD)["actions"]) == count
+    made.unlink()
+    address = served(policy, "openpi")
     for _ in range(3):
         with connect(url(address)) as connection:
             connection.recv(timeout=5)

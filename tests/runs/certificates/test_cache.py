@@ -15,7 +15,6 @@ from assay.runs.certificates import (
     Certificate,
     CertificateCache,
     ClaimVerdict,
-    cache_file,
     claim,
     sources_digest,
 )
@@ -46,9 +45,9 @@ def test_file_that_is_no_cache_is_refused(tmp_path: Path):
 def test_cache_is_where_the_user_wants_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("ASSAY_CACHE", raising=False)
-    assert cache_file() == tmp_path / "cache" / "assay" / "certificates.sqlite"
+    assert CertificateCache().file == tmp_path / "cache" / "assay" / "certificates.sqlite"
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "mine"))
-    assert cache_file() == tmp_path / "mine" / "certificates.sqlite"
+    assert CertificateCache().file == tmp_path / "mine" / "certificates.sqlite"
 
 
 def test_task_file_that_changes_has_no_certificate_any_more(tmp_path: Path):

@@ -12,8 +12,8 @@ from assay.perturb.world.objects import Remove, Resize
 from assay.perturb.world.position import Displace
 from assay.runs.certificates import (
     CertificateCache,
-    CertifiedPlan,
     ClaimVerdict,
+    admit,
     certify,
     claim,
     claims,
@@ -44,9 +44,9 @@ def test_certificates_are_made_once_and_decide_what_is_served(cache: Certificate
     assert moved is not None and 0 < moved.steps < 300
     assert larger is not None and larger.verdict is ClaimVerdict.UNPLACED and "is a fixture" in larger.why
     assert gone is not None and gone.verdict is ClaimVerdict.NOTHING
-    service = CertifiedPlan(cache)
-    assert [spec.condition for spec in service.admit(PLAN)] == ["control", "said", "moved", "gone"]
-    assert [each.condition for each in service.refused] == ["larger"]
+    admitted, refused = admit(PLAN, cache)
+    assert [spec.condition for spec in admitted] == ["control", "said", "moved", "gone"]
+    assert [refusal.condition for refusal in refused] == ["larger"]
     *_, whole = summarise(PLAN, cache)
     assert (whole.scenes, whole.certified, whole.nothing, sum(whole.refused.values())) == (4, 2, 1, 1)
     assert whole.steps == [control.steps, moved.steps]
@@ -63,5 +63,5 @@ def test_death_of_a_worker_does_not_judge_the_scene(cache: CertificateCache):
     wanted = list(claims(PLAN[:1]))
     assert certify(wanted, cache, Deadly()).left == 0
     assert cache.get(wanted[0]) is None, "it is tried again the next time"
-    service = CertifiedPlan(cache)
-    assert not list(service.admit(PLAN[:1])) and "worker died" in service.refused[0].reason
+    admitted, refused = admit(PLAN[:1], cache)
+    assert not admitted and "worker died" in refused[0].reason

@@ -13,7 +13,7 @@ from assay.perturb.words.rewordings.designs import Counterfactual, OtherTask
 from assay.perturb.world.objects import Recolour, Remove
 from assay.perturb.world.position import Displace, Relocate
 from assay.perturb.world.staging import MoveCamera, Relight, Repaint, Room
-from assay.runs.certificates import Certificate, ClaimVerdict, claim, judge
+from assay.runs.certificates import Certificate, ClaimVerdict, claim, judge, refusal
 from assay.tasks import Arena
 from assay.tasks.scene import Finish, Staging, Surface
 
@@ -78,13 +78,13 @@ def test_verdict_follows_from_the_demonstrators_episode(episode: Made):
     done = episode(Outcome.SUCCESS, 7, truth={"a": ((7, 8),), "b": ((0, 8),)})
     assert judge(SPEC, done) == Certificate(ClaimVerdict.SOLVED, 7)
     unplaced = judge(SPEC, Episode(Outcome.ERROR, 0, no_trajectory(), error="no room for milk"))
-    assert unplaced.problem == "cannot be placed: no room for milk"
+    assert refusal(SPEC, unplaced) == "cannot be placed: no room for milk"
     for error in ("not reached: On a b", "Oracle, step 3: ValueError: no", ""):
         outcome = Outcome.ERROR if "step" in error else Outcome.FAILURE
         failed = judge(SPEC, episode(outcome, 5, error=error))
-        assert failed.problem and failed.verdict is ClaimVerdict.FAILED
-        assert failed.why == (error or "not reached in 300 steps")
+        assert refusal(SPEC, failed) and failed.verdict is ClaimVerdict.FAILED
+        assert failed.why == (error or "goal not reached in 300 steps")
     begun = judge(SPEC, episode(Outcome.SUCCESS, 1, truth={"a": ((0, 2),), "b": ((0, 1),)}))
-    assert begun.problem == "true at the start"
+    assert refusal(SPEC, begun) == "true at the start"
     assert judge(GONE, episode(Outcome.FAILURE, 1)) == Certificate(ClaimVerdict.NOTHING)
-    assert judge(GONE, episode(Outcome.ERROR, 1, error="unstable")).problem
+    assert refusal(GONE, judge(GONE, episode(Outcome.ERROR, 1, error="unstable")))

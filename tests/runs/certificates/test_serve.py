@@ -8,12 +8,13 @@ from assay.perturb.world.position import Displace
 from assay.runs.certificates import (
     Certificate,
     CertificateCache,
-    CertifiedPlan,
     ClaimVerdict,
     Refusal,
+    admit,
     claim,
     count_reasons,
     recall,
+    refusal,
     remember,
     summarise,
 )
@@ -33,38 +34,39 @@ def certified(cache: CertificateCache, control: Certificate, moved: Certificate)
 
 def test_unsolved_episode_is_refused_and_its_control_is_served(cache: CertificateCache):
     cache.add(claim(CONTROL), SOLVED)
-    assert list(CertifiedPlan(cache).admit([CONTROL, MOVED])) == [CONTROL], "nor is one without a certificate"
+    assert admit([CONTROL, MOVED], cache)[0] == [CONTROL], "an episode without a certificate is refused"
     certified(cache, SOLVED, FAILED)
-    service = CertifiedPlan(cache)
-    assert list(service.admit([CONTROL, MOVED])) == [CONTROL]
-    assert count_reasons(service.refused) == {"demonstrator failed: not reached: On a b": 1}
+    admitted, refused = admit([CONTROL, MOVED], cache)
+    assert admitted == [CONTROL]
+    assert count_reasons(refused) == {"demonstrator failed: not reached: On a b": 1}
 
 
 def test_episode_without_a_control_is_refused_so_that_pairs_stay_matched(cache: CertificateCache):
     certified(cache, FAILED, SOLVED)
-    service = CertifiedPlan(cache)
-    assert list(service.admit([CONTROL, MOVED])) == []
-    assert list(count_reasons(service.refused)) == [FAILED.problem, f"its control: {FAILED.problem}"]
+    admitted, refused = admit([CONTROL, MOVED], cache)
+    assert admitted == []
+    reason = refusal(CONTROL, FAILED)
+    assert list(count_reasons(refused)) == [reason, f"its control is refused: {reason}"]
 
 
 def test_time_limit_is_a_multiple_of_the_demonstrators_time_in_the_same_scene(cache: CertificateCache):
     certified(cache, SOLVED, SLOWER)
-    served = list(CertifiedPlan(cache, limit=1.1).admit([CONTROL, MOVED]))
+    served, _ = admit([CONTROL, MOVED], cache, limit=1.1)
     assert [spec.steps for spec in served] == [110, 160]
     assert served[1].labels == {"level": 1, "reference_steps": 145, "limit_factor": 1.1}
     assert MOVED.labels == {"level": 1}
-    (_, moved) = CertifiedPlan(cache, limit=0.0).admit([CONTROL, MOVED])
+    (_, moved), _ = admit([CONTROL, MOVED], cache, limit=0.0)
     assert moved.steps is None and moved.labels["reference_steps"] == 145
     assert moved.labels["limit_factor"] is None
-    assert list(CertifiedPlan(cache).admit([MOVED])) == [MOVED]
+    assert admit([MOVED], cache)[0] == [MOVED]
 
 
 def test_scene_that_takes_the_demonstrator_longer_than_the_limit_is_refused(cache: CertificateCache):
     certified(cache, SOLVED, SLOWER)
-    service = CertifiedPlan(cache)
     hurried = [replace(spec, steps=120) for spec in (CONTROL, MOVED)]
-    assert list(service.admit(hurried)) == hurried[:1]
-    assert list(count_reasons(service.refused)) == ["too slow: the oracle needs more than 120 steps"]
+    admitted, refused = admit(hurried, cache)
+    assert admitted == hurried[:1]
+    assert list(count_reasons(refused)) == ["too slow: the oracle needs more than 120 steps"]
     *_, whole = summarise(hurried, cache)
     assert (whole.certified, whole.scenes) == (1, 2), "what is said to be certified is what is served"
 

@@ -59,17 +59,14 @@ def often(share: float, name: str) -> Plays:
 
 
 def fought(folder: Path, one: Plays, other: Plays, options: RunOptions = OPTIONS, **more) -> Duel:
-    found = duel(
-        Played(one, address="one"), Played(other, address="other"), WORDS, out=folder, options=options, **more
-    )
-    assert found is not None
-    return found
+    players = Played(one, address="one"), Played(other, address="other")
+    return duel(*players, WORDS, out=folder, options=options, **more)
 
 
 def test_duel_stops_when_decided_and_both_play_the_same_starts_in_one_order(tmp_path: Path):
     players = Played(always, address="one"), Played(never, address="other")
     found = duel(*players, WORDS, out=tmp_path, options=OPTIONS)
-    assert found is not None and found.left == 0
+    assert found.left == 0
     judged = found.judgement
     assert judged.verdict is PairVerdict.WORSE and judged.status == 1
     assert judged.overall.change == -1 and -1 <= judged.overall.low < judged.overall.high < 0
@@ -111,7 +108,7 @@ def test_interrupted_duel_comes_to_the_same_judgement_and_more_seeds_go_on(tmp_p
     assert fought(tmp_path / "more", *rules, few).judgement.verdict is PairVerdict.UNDECIDED
     players = Played(rules[0], address="one"), Played(rules[1], address="other")
     more = duel(*players, WORDS, out=tmp_path / "more", options=OPTIONS)
-    assert more is not None and more.judgement.verdict is PairVerdict.BETTER
+    assert more.judgement.verdict is PairVerdict.BETTER
     assert all(
         spec.seed > 2 for spec in players[0].seen
     )  # what was there stays first, and is not played again
@@ -123,7 +120,6 @@ def test_every_condition_is_decided_if_asked_and_then_no_longer_played(tmp_path:
 
     players = Played(always, address="one"), Played(moody, address="other")
     found = duel(*players, WORDS, out=tmp_path, options=OPTIONS, per_start=None, each=True, margin=0.3)
-    assert found is not None
     judged = found.judgement
     verdicts = {line.condition: line.verdict for line in judged.conditions}
     assert verdicts == {
@@ -184,16 +180,16 @@ def test_policies_that_never_succeed_are_compared_by_progress(tmp_path: Path):
     near = Comes("near", lambda spec: stream(spec.key, "near").uniform(0.5, 0.8))
     far = Comes("far", lambda spec: stream(spec.key, "far").uniform(0.0, 0.3))
     by_success = duel(far, near, WORDS, out=tmp_path / "success", options=OPTIONS, margin=0.01)
-    assert by_success is not None and by_success.judgement.verdict is not PairVerdict.BETTER
+    assert by_success.judgement.verdict is not PairVerdict.BETTER
     found = duel(
         far, near, WORDS, out=tmp_path / "progress", options=OPTIONS, measure="progress", margin=0.01
     )
-    assert found is not None and found.judgement.verdict is PairVerdict.BETTER
+    assert found.judgement.verdict is PairVerdict.BETTER
     assert found.judgement.measure == "progress" and 0.3 < (found.judgement.overall.change or 0) < 0.7
     assert found.judgement.played < found.judgement.planned
     again = duel(
         far, near, WORDS, out=tmp_path / "progress", options=OPTIONS, measure="progress", margin=0.01
     )
-    assert again is not None and again.judgement == found.judgement, "read from the runs"
+    assert again.judgement == found.judgement, "read from the runs"
     with pytest.raises(RunError, match="measure=progress, not success"):
         duel(far, near, WORDS, out=tmp_path / "progress", options=OPTIONS, margin=0.01)

@@ -59,7 +59,7 @@ def test_every_episode_is_handed_out_once_whatever_is_given_back(
                 scheduler.give_back(batch[1:])
             else:
                 done.update(batch)
-        assert done == Counter(range(len(plan))) and len(scheduler) == 0
+        assert done == Counter(range(len(plan))) and scheduler.left == 0
 
 
 def test_interrupted_plan_has_all_conditions_of_all_but_the_last_block_of_starts():

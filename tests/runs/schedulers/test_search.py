@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.api import SearchResult, search
+from assay.api.running import SearchResult, search
 from assay.cli.duel import write_report
 from assay.episodes import CONTROL, EpisodeSpec
 from assay.errors import ExperimentError, RunError

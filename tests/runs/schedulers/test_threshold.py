@@ -9,7 +9,6 @@ from assay.runs.schedulers.search import (
     MAX_REFUSED,
     MIN_CONTROLS,
     Answer,
-    Certify,
     Item,
     ThresholdSearch,
 )
@@ -29,7 +28,7 @@ def settle(
     try:
         while True:
             request = next(procedure) if answer is None else procedure.send(answer)
-            if isinstance(request, Certify):
+            if request.certify:
                 answer = frozenset(filter(solvable, request.items))
             else:
                 played.update(request.items)

@@ -20,8 +20,9 @@ from assay.sim.compile import CompiledScene, bounding_box, compile_scene
 from assay.sim.layout import HOME, LAYOUTS
 from assay.sim.packs.pack import SHAPES, AssetPack
 from assay.sim.simulation import Simulation
-from assay.sim.states import stored_states
+from assay.sim.states import stored_state
 from assay.tasks.formats import libero_pro
+from assay.tasks.formats.init_files import read_states
 from assay.tasks.scene import Arena, Scene
 
 PACK = AssetPack()
@@ -466,7 +467,7 @@ def idle(simulation: Simulation, shared: Path, task: str, state: int) -> tuple[n
     suite, _ = task.split("/")
     file = (shared / "libero" / "init" / suite / str(tasks.entry(task).file)).with_suffix(".pruned_init")
     bodies = [entity.body for entity in scene.entities.values() if entity.movable]
-    simulation.reset(stored_states(scene, file)[state])
+    simulation.reset(stored_state(scene, read_states(file)[state], file))
     before = simulation.data.xpos[bodies].copy()
     for _ in range(20):
         simulation.step(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0]))

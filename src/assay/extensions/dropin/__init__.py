@@ -12,7 +12,7 @@ domain         env.env: one task that is reset and stepped; task files as LIBERO
 env_wrapper    OffScreenRenderEnv and related classes
 venv           vectorised environments, in this process or in others
 planned        the episodes of an experiment as a LIBERO suite
-recorder       one episode of the plan, from its start to its end
+recorder       plays the episodes of the plan and records them
 executor       starts the script and collects its episodes
 
 Accessing an attribute that the stand-in lacks raises an error; see `Partial`.

@@ -1,4 +1,4 @@
-"""LIBERO's suites and tasks or, with an experiment, suites of its control and perturbed tasks."""
+"""LIBERO's suites and tasks or, with an experiment, suites of its controls and perturbed tasks."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def get_benchmark(benchmark_name: str) -> Any:
     """Return the suite class with a given name. Raises TaskError, which lists the valid names."""
     if benchmark_name.lower() not in BENCHMARK_MAPPING:
         raise TaskError(
-            f"there is no suite '{benchmark_name}': {did_you_mean(benchmark_name.lower(), BENCHMARK_MAPPING)}"
+            f"unknown suite '{benchmark_name}': {did_you_mean(benchmark_name.lower(), BENCHMARK_MAPPING)}"
         )
     return BENCHMARK_MAPPING[benchmark_name.lower()]
 

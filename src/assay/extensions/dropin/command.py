@@ -22,7 +22,7 @@ def libero(
     command: Annotated[
         list[str],
         typer.Argument(
-            metavar="-- COMMAND ...", help="Command to run, e.g. python main.py, with its options."
+            metavar="-- COMMAND ...", help="Command to run, with its options, e.g. python main.py --trials 5."
         ),
     ],
     options: RunOptions,
@@ -63,7 +63,7 @@ def libero(
         if changed:
             raise RunError(f"--{changed[0].replace('_', '-')} requires --experiment NAME")
         raise typer.Exit(run_free(command, assets, options.states))
-    from assay.api import Run
+    from assay.api.recorded import Run
     from assay.extensions.dropin.executor import Script
     from assay.extensions.dropin.recorder import ENDED_EARLY
     from assay.runs.display import CertifyingDisplay

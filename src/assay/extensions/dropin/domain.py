@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,19 +25,26 @@ from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.observation import Observation
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, OBSERVED_SUBSTEP, SUBSTEPS, Simulation
 from assay.sim.states import InitialState
-from assay.tasks import Atom, Predicate, Task
+from assay.tasks import Atom, Instruction, Predicate, Task
 from assay.tasks.bddl.reader import problem_name, workspace_category
 
 ROBOT_PARTS = {"Panda0": ROBOT, "RethinkMount0": MOUNT, "PandaGripper0": GRIPPER}
-"""Robot instances in a segmentation, listed after the scene's objects, with the prefixes of their body names."""
+"""Robot part in a segmentation -> prefix of the names of its bodies. The parts are numbered after the scene's objects.
+"""
 SAMPLING_S = 1.0 / CONTROL_HZ
 SUBSTEP_S = SAMPLING_S / SUBSTEPS
 
 
 def load_task(path: str | os.PathLike[str]) -> Task:
-    """Return the planned task for a task file, or parse the file if it is not in the plan. Raises TaskError."""
+    """Return the planned task for a task file, or parse the file if it is not in the plan. Raises TaskError.
+
+    The instruction in a file is converted to lower case, as by LIBERO's parser; that of a planned task is unchanged.
+    """
     planned = planned_task(path)
-    return planned.task if planned is not None else tasks.load(os.fspath(path))
+    if planned is not None:
+        return planned.task
+    task = tasks.load(os.fspath(path))
+    return replace(task, instruction=Instruction(task.instruction.text.lower()))
 
 
 def get_problem_info(problem_filename: str) -> dict[str, str]:
@@ -45,22 +53,16 @@ def get_problem_info(problem_filename: str) -> dict[str, str]:
     return {
         "problem_name": problem_name(task.scene.arena, task.scene.style).lower(),
         "domain_name": "robosuite",
-        "language_instruction": _instruction(problem_filename, task),
+        "language_instruction": task.instruction.text,
     }
-
-
-def _instruction(path: str, task: Task) -> str:
-    """Return the instruction in lower case, like LIBERO's parser; an experiment's instruction is returned unchanged."""
-    text: str = task.instruction.text
-    return text.lower() if planned_task(path) is None else text
 
 
 def robosuite_parse_problem(problem_filename: str) -> dict[str, Any]:
     """Parse a task file into LIBERO's dictionary."""
-    return describe_task(problem_filename, load_task(problem_filename))
+    return describe_task(load_task(problem_filename))
 
 
-def describe_task(path: str, task: Task) -> dict[str, Any]:
+def describe_task(task: Task) -> dict[str, Any]:
     """Describe a task in the format that LIBERO's parser returns for its file."""
 
     def flatten(atoms: Sequence[Atom]) -> list[list[str]]:
@@ -89,7 +91,7 @@ def describe_task(path: str, task: Task) -> dict[str, Any]:
         "scene_properties": {},
         "initial_state": flatten(scene.initial),
         "goal_state": flatten(task.goal.atoms),
-        "language_instruction": _instruction(path, task).split(),
+        "language_instruction": task.instruction.text.split(),
         "obj_of_interest": list(task.of_interest),
     }
 
@@ -126,7 +128,7 @@ class SensorClock:
 
 
 class FreePlay:
-    """Plays a task outside an experiment, without recording it. `Recorder` has the same methods."""
+    """Runs a task outside an experiment, without recording it. `Recorder` has the same methods."""
 
     restarts = False
     """Whether setting a state always starts a new episode, even in the middle of another."""
@@ -198,12 +200,12 @@ class Domain(Partial):
         self._set_up()
 
     def _set_up(self) -> None:
-        """Build all attributes that depend on the scene, which may differ between the episodes of a planned task."""
+        """Set all attributes that depend on the scene, which may differ between the episodes of a planned task."""
         simulation = self._simulation = self._play.simulation
         self.sim = MjSim(simulation)
         self.robots = [Robot(simulation)]
         scene, entities = simulation.compiled.scene, simulation.compiled.entities
-        self.parsed_problem = describe_task(self.bddl_file_name, self._play.task)
+        self.parsed_problem = describe_task(self._play.task)
         self.obj_of_interest = self.parsed_problem["obj_of_interest"]
         self.objects_dict = {obj.name: SceneObject(simulation, entities[obj.name]) for obj in scene.objects}
         self.fixtures_dict = {
@@ -226,7 +228,7 @@ class Domain(Partial):
         self._sensors = Sensors(simulation.compiled, self._cameras, segment, self.use_object_obs)
 
     def _follow_scene(self) -> None:
-        """Rebuild the attributes if the scene has changed, keeping the controller's mode."""
+        """Update the attributes if the scene has changed, keeping the controller's mode."""
         if self._play.simulation is not self._simulation:
             relative = self._is_relative
             self._set_up()
@@ -253,7 +255,7 @@ class Domain(Partial):
         return bool(self.robots[0].controller.use_delta)
 
     def set_init_state(self, numbers: Any) -> Observations:
-        """Start from a state; in the middle of an episode, set only the physics state and keep the controller."""
+        """Start from a state. In the middle of an episode, set only the physics state and keep the controller's."""
         vector = np.asarray(numbers, dtype=np.float64).ravel()
         if self.timestep == 0 or self._play.restarts:
             self.timestep, self.done = 0, False
@@ -323,7 +325,7 @@ class Domain(Partial):
         name, *arguments = state
         predicates = {predicate.value.lower(): predicate for predicate in Predicate}
         if name.lower() not in predicates:
-            raise TaskError(f"there is no predicate '{name}': {did_you_mean(name.lower(), predicates)}")
+            raise TaskError(f"unknown predicate '{name}': {did_you_mean(name.lower(), predicates)}")
         return self._simulation.holds(Atom(predicates[name.lower()], tuple(arguments)))
 
     def is_fixture(self, object_name: str) -> bool:
@@ -335,7 +337,7 @@ class Domain(Partial):
         return self.objects_dict.get(object_name) or self.fixtures_dict.get(object_name)
 
     def check_contact(self, geoms_1: Any, geoms_2: Any = None) -> bool:
-        """Return whether a named geom of one list touches one of the other list, or any geom without such a list."""
+        """Return whether a geom in the first list touches one in the second list (by default, any geom)."""
         ones, others = _geom_names(geoms_1), None if geoms_2 is None else _geom_names(geoms_2)
         model, data = self._simulation.model, self._simulation.data
         for pair in data.contact.geom[: data.ncon]:
@@ -348,7 +350,7 @@ class Domain(Partial):
     language_instruction = property(lambda self: self._play.task.instruction.text)
     """Instruction of the current episode."""
     action_spec = property(lambda self: self.robots[0].action_limits)
-    """Lower and upper bounds of actions, (7,) each."""
+    """Lower and upper bounds of the actions, each (7,)."""
     observation_names = property(lambda self: set(self._sensors.read(self._latest)))
     """Keys of the observations."""
     _visualizations = frozenset({"env", "robots", "grippers"})
@@ -359,7 +361,7 @@ class Domain(Partial):
 
 
 def _number_instances(simulation: Simulation) -> tuple[np.ndarray, list[str]]:
-    """Return the instance number of each geom, (ngeom,), and the instance names from number 1; the room is 0."""
+    """Return the instance number of each geom, (ngeom,), and the names of instances 1, 2, ...; 0 is the room."""
     model = simulation.model
     names = [entity.name for entity in simulation.compiled.scene.entities]
     roots = {simulation.compiled.entities[name].body: number for number, name in enumerate(names, start=1)}

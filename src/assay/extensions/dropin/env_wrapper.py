@@ -33,7 +33,7 @@ _FIXED_OPTIONS: dict[str, tuple[Any, ...]] = {
     "renderer": ("mujoco", "default"),
     "env_configuration": ("default",),
 }
-"""Options with a single supported meaning, and their accepted values."""
+"""Option with a single supported setting -> accepted spellings of that setting."""
 _IGNORED_OPTIONS = (
     "initialization_noise",
     "has_offscreen_renderer",
@@ -45,8 +45,6 @@ _IGNORED_OPTIONS = (
     "use_latch",
 )
 """Options without effect: images are rendered on access, and every reset is complete."""
-_FORWARDED = ("_visualizations", "_post_process", "_update_observables", "_get_observations")
-"""Private attributes of the domain that scripts access through the wrapper."""
 
 
 def _delegate(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,7 +89,6 @@ class ControlEnv(Partial):
             raise AssertionError(f"[error] {bddl_file_name} does not exist!")
         info = get_problem_info(os.fspath(bddl_file_name))
         self.problem_name, self.domain_name = info["problem_name"], info["domain_name"]
-        self._language = info["language_instruction"]
         names = [camera_names] if isinstance(camera_names, str) else list(camera_names)
 
         def per_camera(value: Any) -> list[Any]:
@@ -114,18 +111,15 @@ class ControlEnv(Partial):
             use_object_obs=use_object_obs,
             reward_scale=reward_scale,
         )
-        self._first_language = self.env.language_instruction
 
     @property
     def language_instruction(self) -> str:
-        """Instruction from the task file, or the current one if a mid-episode event has changed it."""
+        """Instruction of the current episode, which a mid-episode event may have changed."""
         note_language_read()
-        current = self.env.language_instruction
-        return self._language if current == self._first_language else current
+        return str(self.env.language_instruction)
 
     def __getattr__(self, name: str) -> Any:
-        private = name.startswith("_") and name not in _FORWARDED
-        if private or name == "env" or not hasattr(self.env, name):
+        if name.startswith("__") or name == "env" or not hasattr(self.env, name):
             return super().__getattr__(name)
         return getattr(self.env, name)
 

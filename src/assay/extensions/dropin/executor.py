@@ -31,15 +31,15 @@ from assay.support.files import scratch_folder
 POLL_S = 0.5
 """Interval between checks for new episodes, in seconds."""
 STOP_TIMEOUT_S = 5.0
-"""Time in seconds for a script to stop after a signal, before the next stronger signal is sent."""
+"""Time in seconds that a script has to stop before the next stronger signal is sent."""
 PYTHONS = ("python", "python3")
-"""Commands that are replaced by the Python interpreter in which Assay is installed."""
+"""Commands that are replaced by the Python interpreter that runs Assay."""
 
 
 def start(words: Sequence[str], session: DropinSession, folder: Path) -> subprocess.Popen[bytes]:
-    """Start a script in a session whose file is written to ``folder``. Raises RunError."""
+    """Write the session file to ``folder`` and start a script. Raises RunError if the command is invalid."""
     if not words:
-        raise RunError("no command given; expected assay libero -- python main.py ...")
+        raise RunError("no command given; expected 'assay libero -- python main.py ...'")
     command = [sys.executable if words[0] in PYTHONS else words[0], *words[1:]]
     file = folder / "session.json"
     session.write(file)
@@ -48,7 +48,7 @@ def start(words: Sequence[str], session: DropinSession, folder: Path) -> subproc
     try:
         return subprocess.Popen(command, env={**os.environ, VARIABLE: str(file), "PYTHONPATH": path})
     except OSError as error:
-        fix = f"; did you mean assay libero -- python {words[0]} ...?" if words[0].endswith(".py") else ""
+        fix = f"; did you mean 'assay libero -- python {words[0]} ...'?" if words[0].endswith(".py") else ""
         raise RunError(f"{words[0]} cannot be started: {error.strerror or error}{fix}") from None
 
 
@@ -99,7 +99,7 @@ class Script:
     """Exit status of the script."""
     workers: int = field(default=1, init=False)
     unplayed: dict[str, list[int]] = field(default_factory=dict, init=False)
-    """Suite -> indices of the tasks of which the script has run no episode."""
+    """Suite -> indices of the tasks for which the script has not run any episode."""
     _config: WorkerConfig | None = field(default=None, init=False)
     _specs: Sequence[EpisodeSpec] = field(default=(), init=False)
 
@@ -196,7 +196,7 @@ class Script:
 def _collect(
     folder: Path, left: dict[int, EpisodeSpec], suffix: str = CERTAIN
 ) -> Iterator[tuple[int, Episode]]:
-    """Yield new episodes in plan order and remove them from ``left``."""
+    """Yield newly recorded episodes in plan order and remove them from ``left``."""
     ready = sorted(int(file.stem) for file in folder.glob(f"*{suffix}") if not file.name.startswith("."))
     for number in ready:
         if left.pop(number, None) is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -25,62 +25,25 @@ class _LazyValue(NamedTuple):
 
 
 class Observations(OrderedDict[str, Any]):
-    """A dict of lazy values, all of which are computed when it is copied to a dict or sent to another process."""
+    """A dict of lazy values, all of which are computed when it is copied or sent to another process."""
+
+    # These methods of the abstract classes access values through `__getitem__`, unlike those of dict.
+    get, items, values = Mapping.get, Mapping.items, Mapping.values  # type: ignore[assignment]
+    pop, __eq__ = MutableMapping.pop, Mapping.__eq__  # type: ignore[assignment]
 
     def __getitem__(self, key: str) -> Any:
         value = super().__getitem__(key)
         if isinstance(value, _LazyValue):
             value = value.compute()
-            super().__setitem__(key, value)
+            self[key] = value
         return value
 
-    def get(self, key: str, default: Any = None) -> Any:
-        """Return the value of a key, or the default."""
-        return self[key] if key in self else default  # noqa: SIM401 - dict.get is being defined
-
-    def items(self) -> Any:
-        """Compute all values and return the items."""
-        return self._compute().items()
-
-    def values(self) -> Any:
-        """Compute and return all values."""
-        return self._compute().values()
-
-    def pop(self, key: str, *default: Any) -> Any:
-        """Remove a key and return its value, or the default."""
-        if key in self:
-            self[key]
-        return super().pop(key, *default)
-
-    def copy(self) -> Observations:
-        """Return a shallow copy with lazy values."""
-        return Observations((key, OrderedDict.__getitem__(self, key)) for key in self)
-
-    __copy__ = copy
-
-    def __or__(self, other: Any) -> Any:
-        return self._compute() | other
-
-    def __ror__(self, other: Any) -> Any:
-        return other | self._compute()
-
-    def __eq__(self, other: object) -> bool:
-        return self._compute() == other
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __reduce__(self) -> Any:
-        return OrderedDict, (list(self._compute().items()),)
-
-    def __repr__(self) -> str:
-        return f"Observations({', '.join(self)})"
-
-    def _compute(self) -> OrderedDict[str, Any]:
-        return OrderedDict((key, self[key]) for key in self)
+        return OrderedDict, (list(self.items()),)
 
 
 class CameraSettings(NamedTuple):
-    """Resolution and modalities of one camera's observations."""
+    """Resolution and types of image (colour, depth, segmentations) of one camera."""
 
     name: str
     height: int
@@ -154,7 +117,7 @@ class Sensors:
                 lambda: np.concatenate([part for name in self._objects for part in poses(name)])
             )
         if multiprocessing.parent_process() is not None:
-            observations._compute()
+            list(observations.values())
         return observations
 
     def _images(self, observation: Observation, camera: CameraSettings) -> Iterator[tuple[str, Any]]:

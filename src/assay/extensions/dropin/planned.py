@@ -22,7 +22,7 @@ from assay.runs.plan import PlannedTask, planned_tasks
 from assay.tasks import Instruction, Task, short_name
 
 MARK = -18_001.0
-"""First value of every placeholder state, which marks it as an episode of the plan."""
+"""First value of every placeholder state, which identifies it as an episode of the plan."""
 _PLACEHOLDER_SIZE = 8
 EVERYWHERE = ""
 """Suite name of tasks that belong to no LIBERO suite and are added to every suite."""
@@ -63,8 +63,8 @@ class SuiteTask:
         """Return the index of the episode that a placeholder identifies. Raises StateError for any other state."""
         if len(state) != _PLACEHOLDER_SIZE or round(float(state[0])) != MARK:
             raise StateError(
-                "with --experiment, the experiment determines the initial states: call set_init_state with a row of "
-                "get_task_init_states"
+                "with --experiment, initial states come from the experiment: pass to set_init_state a row of the "
+                "array returned by get_task_init_states"
             )
         return int(state[1])
 
@@ -74,10 +74,10 @@ def group_specs(
 ) -> list[SuiteTask]:
     """Group the pending specs of a run into LIBERO tasks, in plan order.
 
-    With ``each_a_task``, each spec becomes a separate task, as it does if the seeds of a condition differ in
-    instruction or variant. ``waiting`` maps the pending episodes to their numbers in the run. All tasks have the same
-    number of initial states, because scripts run the same number of trials of every task: if some episodes are already
-    recorded, the remaining ones are repeated.
+    With ``each_a_task``, each spec becomes a separate task, which is always the case if the seeds of a condition differ
+    in instruction or variant. ``waiting`` maps the pending episodes to their numbers in the run. All tasks have the
+    same number of initial states, because scripts run the same number of trials of every task: if some episodes are
+    already recorded, the remaining ones are repeated.
     """
     groups = planned_tasks(specs)
     each_a_task = each_a_task or _varies_by_seed(groups)

@@ -1,4 +1,4 @@
-"""Plays and records the episodes of a planned task; each is written to a file that the command collects."""
+"""Runs and records the episodes of a planned task. Each episode is written to a file, which the command collects."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from assay.support.files import replacing
 from assay.tasks import Task
 
 LANGUAGE_READ = "language-was-read"
-"""Name of the file that marks that the script has read an instruction."""
+"""Name of a file whose existence indicates that the script has read an instruction."""
 WARNED = "language-warning-printed"
-"""Name of the file that marks that the script has been warned."""
+"""Name of a file whose existence indicates that the script has been warned."""
 MAX_SETTLING_STEPS = 50
 """Maximum number of idle control steps at the start that do not count towards the horizon."""
 CERTAIN, PROVISIONAL, CLAIMED = ".episode", ".unsure", ".claimed"
-"""Suffixes of episode files: final, valid only if the script exits normally, or claimed by an environment."""
+"""Suffixes of the files of final episodes, episodes valid only if the script exits normally, and claimed episodes."""
 ENDED_EARLY = "the script ended the episode after"
-"""Beginning of the note on a failed episode that the script ended before its horizon."""
+"""First words of the note that is recorded with a failure if the script ended the episode before its horizon."""
 
 
 class Recorder:
-    """Plays the episodes of one planned task, and records those not yet recorded.
+    """Runs the episodes of one planned task, and records those that are not recorded yet.
 
     An episode ends with success, at the next reset or `set_init_state`, when its environment is closed or
     garbage-collected, when the script exits, at its horizon, or with an error if an action is invalid or the simulation
@@ -76,7 +76,7 @@ class Recorder:
         return self._begin(self._suite_task.find_episode(numbers))
 
     def step(self, action: np.ndarray, *, absolute: bool, observe_at: int) -> Observation:
-        """Execute one control step, with the action rounded to the precision at which it is stored."""
+        """Execute one control step, with the action rounded to single precision, in which it is stored."""
         try:
             stored = np.asarray(action).astype(np.float32)
         except (TypeError, ValueError):
@@ -113,7 +113,8 @@ class Recorder:
     def _close_episode(self, *, certain: bool = True) -> None:
         """Record a failure if the episode has started and has not succeeded.
 
-        ``certain`` means that the script continues; otherwise, it may be crashing, which only its exit status shows.
+        ``certain`` means that the script is known to continue. Otherwise it may be crashing, which only its exit status
+        shows.
         """
         if self._open and self._play.actions:
             steps, most = self._play.steps, self._play.horizon
@@ -128,7 +129,7 @@ class Recorder:
         self._open = False
 
     def _choose_next(self) -> int:
-        """Return the next episode neither recorded nor claimed by another environment, or else any unrecorded one.
+        """Return the index of the next episode that is neither recorded nor claimed, or else of any unrecorded one.
 
         If all are recorded, they are repeated in turn.
         """
@@ -209,7 +210,7 @@ class Recorder:
 
 
 _PROVISIONAL: dict[int, Episode] = {}
-"""Episodes garbage-collected before their end, if this process has started no other episode since."""
+"""Number -> episode that was garbage-collected before its end, until this process starts another episode."""
 
 
 def _episode_file(number: int, suffix: str = CERTAIN) -> Path:
@@ -228,7 +229,7 @@ def write_episode(number: int, episode: Episode, suffix: str = CERTAIN) -> None:
 
 
 def note_language_read() -> None:
-    """Mark that the script has read an instruction."""
+    """Record that the script has read an instruction."""
     if session().episodes:
         (Path(session().episodes) / LANGUAGE_READ).touch()
 

@@ -31,7 +31,7 @@ from assay.tasks.formats.init_files import read_states
 VARIABLE = "ASSAY_LIBERO_SESSION"
 """Environment variable with the path of the session file."""
 PATH = Path(__file__).parent / "path"
-"""Folder that is put first on the script's ``sys.path``."""
+"""Folder that comes first in the script's ``sys.path``."""
 STATES = 50
 """Number of initial states that LIBERO stores for each task."""
 BDDL, INIT = "bddl_files", "init_files"
@@ -42,7 +42,7 @@ _FOLDERS = {
     "datasets": "datasets",
     "assets": "assets",
 }
-"""Keys of LIBERO's path configuration, and the corresponding folders."""
+"""Key of LIBERO's path configuration -> folder below the session's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def get_default_path_dict(custom_location: str | None = None) -> dict[str, str]:
 
 
 def set_libero_default_path(custom_location: str | None = None) -> None:
-    """Ignore ``custom_location``: the folders are always Assay's."""
+    """Print that ``custom_location`` is ignored, because the folders are always Assay's."""
     print(f"assay libero: custom locations are ignored; the folders are in {session().folder}")
 
 

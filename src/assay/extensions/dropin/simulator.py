@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,11 +21,13 @@ _KINDS = ("body", "joint", "geom", "site", "light", "camera", "actuator", "senso
 _OBJECTS = {kind: getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}") for kind in _KINDS}
 
 
+@dataclass(eq=False)
 class MjSimState:
     """Time, joint positions and joint velocities."""
 
-    def __init__(self, time: float, qpos: np.ndarray, qvel: np.ndarray) -> None:
-        self.time, self.qpos, self.qvel = time, qpos, qvel
+    time: float
+    qpos: np.ndarray
+    qvel: np.ndarray
 
     def flatten(self) -> np.ndarray:
         """Return time, joint positions and joint velocities in one vector."""
@@ -32,7 +35,7 @@ class MjSimState:
 
 
 class _MujocoWrapper:
-    """Wrapper that forwards attributes to one of MuJoCo's structures."""
+    """Wrapper of a MuJoCo structure, to which it forwards attributes."""
 
     _own: Any
     _name = ""
@@ -55,7 +58,7 @@ class _MujocoWrapper:
 
 
 class MjModel(_MujocoWrapper):
-    """MuJoCo's model (``_model``) with robosuite's methods."""
+    """MuJoCo's model with robosuite's methods."""
 
     _name = "sim.model"
 
@@ -98,7 +101,7 @@ for _kind in _KINDS:
 
 
 class MjData(_MujocoWrapper):
-    """MuJoCo's data (``_data``) with robosuite's methods."""
+    """MuJoCo's data with robosuite's methods."""
 
     _name = "sim.data"
     _aliases: ClassVar[Mapping[str, str]] = {"body_xpos": "xpos", "body_xquat": "xquat", "body_xmat": "xmat"}
@@ -294,7 +297,7 @@ class RobotController(Partial):
 
 
 class RobotModel(Partial):
-    """Names of the robot's parts."""
+    """Names of the robot model and its parts."""
 
     original_name = "robots[0].robot_model"
     naming_prefix = "robot0_"
@@ -341,7 +344,7 @@ class SceneObject(Partial):
 
 
 def _tests(predicate: Predicate, *, swapped: bool = False) -> Callable[..., bool]:
-    """Return a method that tests a predicate on an object or, if it relates two objects, on this and another one."""
+    """Return a method that tests a predicate of this object, or of this and another object if it relates two."""
 
     def holds(self: ObjectState, *others: ObjectState) -> bool:
         names = (self.object_name, *(other.object_name for other in others))

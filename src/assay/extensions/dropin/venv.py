@@ -1,4 +1,4 @@
-"""Vectorised environments, in this process or in one process each.
+"""Vectorised environments, which run in this process or in a separate process each.
 
 Processes are spawned, not forked, because a GL context does not survive a fork. The functions that create
 environments are pickled and sent to the processes, which do not run the script again.
@@ -30,7 +30,7 @@ _CALLS = (
     *("step", "reset", "seed", "render", "check_success", "get_sim_state", "set_init_state"),
     "get_segmentation_of_interest",
 )
-"""Methods of an environment that its worker provides as well."""
+"""Methods that a worker forwards to its environment."""
 
 
 try:
@@ -284,7 +284,7 @@ class BaseVectorEnv(Partial):
         return self._call_all(None, "get_segmentation_of_interest", segmentation_images)
 
     def render(self, **named: Any) -> list[Any]:
-        """Return a rendered image of each environment."""
+        """Render an image from each environment."""
         return self._call_all(None, "render", **named)
 
     def get_env_attr(self, key: str, id: Ids = None) -> list[Any]:
@@ -313,7 +313,7 @@ def _stack(values: Sequence[Any]) -> np.ndarray:
 
 
 class DummyVectorEnv(BaseVectorEnv):
-    """Several environments in this process, stepped one after the other."""
+    """Several environments in this process, which are stepped one after the other."""
 
     def __init__(self, env_fns: Sequence[MakeEnv], **options: Any) -> None:
         super().__init__(env_fns, DummyEnvWorker, **options)

@@ -100,11 +100,5 @@ def format_amount(dimension: int, value: float) -> str:
 
 def format_action(action: np.ndarray) -> str:
     """Format an action (7,) as numbers; the text has the same length for every action."""
-
-    def figure(value: float, form: str) -> str:
-        text = format(float(value), form)
-        return text if float(text) else text.replace("-", "+")  # no negative zero
-
-    moved = ", ".join(figure(value, "+.3f") for value in action[:3])
-    turned = ", ".join(figure(value, "+06.1f") for value in action[ANGLES])
-    return f"[{moved}, {turned}, {figure(action[6], '+.2f')}]"
+    forms = ["+z.3f"] * 3 + ["+z06.1f"] * 3 + ["+z.2f"]  # z: no negative zero
+    return f"[{', '.join(format(float(value), form) for value, form in zip(action, forms, strict=True))}]"

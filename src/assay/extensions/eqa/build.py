@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, zip_longest
@@ -158,20 +157,12 @@ def write_questions(
         for shot in (*draft.shots, *draft.option_shots):
             frames[shot.episode].add(shot.frame)
 
-    def write_episode(owner: int) -> list[tuple[CameraView, Shot, str]]:
-        wanted, episode = sorted(frames[owner]), ready[owner].episode
-        return [
-            (view, Shot(owner, frame), save_image(out, image))
-            for view in views
-            for frame, image in zip(wanted, view.images(episode, wanted), strict=True)
-        ]
-
     files: dict[CameraView, dict[Shot, str]] = {view: {} for view in views}
-    owners = sorted(frames)
-    with ThreadPoolExecutor(source.threads) as pool:
-        for written in pool.map(write_episode, owners) if source.threads > 1 else map(write_episode, owners):
-            for view, shot, name in written:
-                files[view][shot] = name
+    for owner, shown in sorted(frames.items()):
+        wanted = sorted(shown)
+        for view in views:
+            for frame, image in zip(wanted, view.images(ready[owner].episode, wanted), strict=True):
+                files[view][Shot(owner, frame)] = save_image(out, image)
 
     def question(draft: Draft, view: CameraView) -> Question:
         episode, thresholds = ready[draft.shots[0].episode].episode, source.rules.thresholds

@@ -89,13 +89,6 @@ class Tally:
             if place and len(self.places[reason]) < MAX_EXAMPLES:
                 self.places[reason].append(place)
 
-    def add_all(self, other: Tally) -> None:
-        """Add the counts and examples of another tally."""
-        for reason, count in other.counts.items():
-            self.add(reason, count=count)
-            room = MAX_EXAMPLES - len(self.places[reason])
-            self.places[reason] += other.places[reason][:room]
-
     def summary(self, most: int = 4) -> str:
         """Describe the most frequent reasons, each with an example."""
         return ", ".join(
@@ -117,8 +110,6 @@ class EpisodeSource(Protocol):
     name: str
     """Name of the data set."""
     rules: QualityRules
-    threads: int
-    """Number of episodes that may be read concurrently."""
 
     @property
     def total(self) -> int | None:

@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -33,7 +32,6 @@ CHANCE = 1.0 / len(LETTERS)
 FOLDS = 5
 CONFIDENCE = 0.95
 """Confidence level of the chance interval, over all probes and kinds together."""
-PROBES = ("logistic regression", "boosted trees")
 MAX_WORDS = 150
 MAX_NUMBERS = 8
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
@@ -77,7 +75,7 @@ def is_learnable(questions: Sequence[Question]) -> bool:
     return len({question.group for question in questions}) > 1
 
 
-def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list[LeakProbe]:
+def probe(questions: Sequence[Question], folder: Path) -> list[LeakProbe]:
     """Train and test every probe on each learnable group. Raises QuestionError if no group is learnable."""
     # scikit-learn takes a second to import.
     from scipy.stats import beta, binom
@@ -88,19 +86,18 @@ def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list
     from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    def classifier(name: str) -> Any:
-        if name == PROBES[0]:
-            return make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=2000))
-        return HistGradientBoostingClassifier(
-            max_iter=60, max_leaf_nodes=8, min_samples_leaf=10, random_state=seed
-        )
-
+    classifiers = {
+        "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=2000)),
+        "boosted trees": HistGradientBoostingClassifier(
+            max_iter=60, max_leaf_nodes=8, min_samples_leaf=10, random_state=0
+        ),
+    }
     groups = {key: group for key, group in group_questions(questions).items() if is_learnable(group)}
     if not groups:
         raise QuestionError(
             f"{folder}: every kind of question has a single group, so no probe can be trained"
         )
-    outside = (1.0 - CONFIDENCE) / (len(groups) * len(PROBES))  # Bonferroni
+    outside = (1.0 - CONFIDENCE) / (len(groups) * len(classifiers))  # Bonferroni
     results = []
     for (kind, view), group in groups.items():
         scenes = [question.group for question in group]
@@ -111,12 +108,12 @@ def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list
         missed = float(beta.ppf(POWER, high + 1, count - high)) if high < count else 1.0
         targets = np.eye(len(LETTERS), dtype=int)[right]
         folds = list(GroupKFold(min(FOLDS, len(set(scenes)))).split(features, groups=scenes))
-        for name in PROBES:
+        for name, model in classifiers.items():
             answers = np.empty(count, dtype=int)
             for train, test in folds:
                 # The problems are small: several threads would mostly wait for one another.
                 with threadpool_limits(1):
-                    model = classifier(name).fit(np.concatenate(features[train]), targets[train].ravel())
+                    model.fit(np.concatenate(features[train]), targets[train].ravel())
                     scores = model.predict_proba(np.concatenate(features[test]))[:, 1]
                 answers[test] = scores.reshape(-1, len(LETTERS)).argmax(axis=1)
             accuracy = float((answers == right).mean())

@@ -6,9 +6,8 @@ Quality is measured on greyscale images, uint8 (height, width).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import combinations
 
 import numpy as np
 
@@ -88,24 +87,23 @@ def key_frames(states: np.ndarray, rules: QualityRules) -> np.ndarray:
 
 
 def prepare_episode(
-    episode: SourceEpisode, rules: QualityRules, view: CameraView, turning: Turning = "exact"
-) -> tuple[PreparedEpisode | None, Tally]:
+    episode: SourceEpisode, rules: QualityRules, view: CameraView, tally: Tally, turning: Turning = "exact"
+) -> PreparedEpisode | None:
     """Select the frames and pairs of an episode that are usable in all cameras of a view; None if unreadable."""
-    tally = Tally()
     if view.hand and episode.egocentric is None:
         tally.add("episode: missing camera", f"{episode.id}: no wrist camera")
-        return None, tally
+        return None
     if len(episode.exocentric) < view.outside:
         count = f"{len(episode.exocentric)} of {view.outside} static cameras"
         tally.add("episode: missing camera", f"{episode.id}: {count}")
-        return None, tally
+        return None
     frames = key_frames(episode.states, rules)
     tally.add("frames read", count=len(frames))
     try:
         images = [camera.read(frames.tolist(), grey=True) for camera in view.cameras(episode)]
     except UnreadableError as error:
         tally.add("episode: images cannot be read", f"{episode.id}: {error}")
-        return None, tally
+        return None
     usable = []
     for place, frame in enumerate(frames):
         flaws = [flaw for camera in images if (flaw := image_flaw(camera[place], rules))]
@@ -145,7 +143,7 @@ def prepare_episode(
     ends = int(frames[0]), int(frames[-1])
     if ends in alike:
         tally.add("episode: first and last image are nearly identical", episode.id)
-    result = PreparedEpisode(
+    return PreparedEpisode(
         episode,
         frames[usable],
         whole={0, len(frames) - 1} <= set(usable) and len(frames) > 1 and ends not in alike,
@@ -155,7 +153,6 @@ def prepare_episode(
         last=small[0][-1],
         alike=frozenset(alike),
     )
-    return result, tally
 
 
 def prepare_episodes(
@@ -168,19 +165,10 @@ def prepare_episodes(
 ) -> Iterator[PreparedEpisode]:
     """Prepare the first ``most`` readable episodes of a source; skipped ones are tallied."""
     count = 0
-
-    def prepare(episode: SourceEpisode) -> tuple[PreparedEpisode | None, Tally]:
-        return prepare_episode(episode, source.rules, view, turning)
-
-    with ThreadPoolExecutor(source.threads) as pool:
-        episodes = source.episodes(tally)
-        batch_size = 8 * source.threads
-        # Never request more episodes than needed: a simulated source has to play them first.
-        while batch := list(islice(episodes, batch_size if most is None else min(batch_size, most - count))):
-            for result, counts in pool.map(prepare, batch) if source.threads > 1 else map(prepare, batch):
-                tally.add_all(counts)
-                if result is not None:
-                    yield result
-                    count += 1
-                    if count == most:
-                        return
+    for episode in source.episodes(tally):
+        prepared = prepare_episode(episode, source.rules, view, tally, turning)
+        if prepared is not None:
+            yield prepared
+            count += 1
+            if count == most:  # further episodes would first have to be simulated
+                return

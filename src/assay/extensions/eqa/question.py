@@ -103,6 +103,11 @@ class Question(BaseModel, frozen=True, extra="forbid"):
         """Index of the correct option."""
         return LETTERS.index(self.answer)
 
+    @property
+    def images(self) -> tuple[str, ...]:
+        """All image files, those of the options last."""
+        return (*self.pictures, *self.option_pictures)
+
     @classmethod
     def of(cls, **content: object) -> Self:
         """Create a question and compute its hashes."""
@@ -153,7 +158,7 @@ def save(folder: Path, questions: Sequence[Question], build_info: dict[str, obje
     with (folder / METADATA).open("w", encoding="utf-8") as file:
         for question in questions:
             row = {
-                "pictures_file_names": [*question.pictures, *question.option_pictures],
+                "pictures_file_names": list(question.images),
                 **{name: getattr(question, name) for name in ("id", "kind", "dataset", "view", "text")},
                 "options": list(question.options),
                 "answer": question.answer,

@@ -45,25 +45,28 @@ class ReviewSummary:
     @classmethod
     def of(cls, questions: Sequence[Question], reviews: ByPerson) -> ReviewSummary:
         """Summarise verdicts; reviews of questions from other folders are ignored."""
-        verdicts: dict[str, Counter[str]] = {}
-        marks: dict[str, np.ndarray] = {}
-        dropped: dict[str, dict[str, str]] = {}
-        for reviewer, own in sorted(reviews.items()):
-            choices = [own.get(question.id, HumanChoice()).choice for question in questions]
-            if any(choices):
-                verdicts[reviewer] = Counter(filter(None, choices))
-                marks[reviewer] = np.array([VERDICTS.index(choice) if choice else -1 for choice in choices])
-        for question in questions:
+        choices = {
+            reviewer: [own.get(question.id, HumanChoice()) for question in questions]
+            for reviewer, own in sorted(reviews.items())
+        }
+        choices = {reviewer: own for reviewer, own in choices.items() if any(choice for choice, _ in own)}
+        marks = {
+            reviewer: np.array([VERDICTS.index(choice) if choice else -1 for choice, _ in own])
+            for reviewer, own in choices.items()
+        }
+        dropped = {}
+        for place, question in enumerate(questions):
             against = {
-                reviewer: own[question.id].comment
-                for reviewer, own in sorted(reviews.items())
-                if question.id in own and own[question.id].choice == "drop"
+                name: own[place].comment for name, own in choices.items() if own[place].choice == "drop"
             }
             if against:
                 dropped[question.id] = against
-        has_verdict = np.any([row >= 0 for row in marks.values()], axis=0) if marks else np.zeros(0)
-        unreviewed = len(questions) - int(has_verdict.sum())
-        return cls(verdicts, dropped, unreviewed, all_agreements(marks, len(VERDICTS)))
+        return cls(
+            verdicts={name: Counter(choice for choice, _ in own if choice) for name, own in choices.items()},
+            dropped=dropped,
+            unreviewed=sum(all(row[place] < 0 for row in marks.values()) for place in range(len(questions))),
+            agreement=all_agreements(marks, len(VERDICTS)),
+        )
 
     def write(self, folder: Path, out: Path, questions: Sequence[Question]) -> Path:
         """Write the kept questions to a new folder, with a version and the list of dropped questions."""
@@ -72,27 +75,16 @@ class ReviewSummary:
             raise QuestionError(f"{folder}: no questions are left after the review")
         if not self.verdicts:
             raise QuestionError(f"{folder}: no question has been reviewed; use assay eqa annotate --review")
-        try:
-            info = json.loads((folder / BUILD).read_text(encoding="utf-8"))
-            if not isinstance(info, dict) or not isinstance(info.get("review", {}), dict):
-                raise ValueError("not written by assay eqa build")
-            version = int(info.get("review", {}).get("version", 0)) + 1
-        except FileNotFoundError:
-            info, version = {}, 1
-        except (OSError, ValueError, TypeError, RecursionError) as error:
-            raise QuestionError(f"{folder / BUILD}: cannot be read: {str(error)[:100]}") from None
-        kinds = {question.id: str(question.kind) for question in questions}
+        build_file = folder / BUILD
+        info = json.loads(build_file.read_text(encoding="utf-8")) if build_file.exists() else {}
         info["review"] = {
-            "version": version,
+            "version": info.get("review", {}).get("version", 0) + 1,
             "of": info.pop("hash", ""),
             "kept": len(kept),
             "dropped": [
-                {
-                    "question": question,
-                    "kind": kinds[question],
-                    "by": dict(against),
-                }
-                for question, against in self.dropped.items()
+                {"question": question.id, "kind": str(question.kind), "by": self.dropped[question.id]}
+                for question in questions
+                if question.id in self.dropped
             ],
             "unreviewed": self.unreviewed,
             "reviewers": {name: dict(counts) for name, counts in self.verdicts.items()},
@@ -100,9 +92,7 @@ class ReviewSummary:
         }
         with making(out, ours=set(FOLDER_FILES)) as new:
             (new / PICTURES).mkdir(parents=True)
-            for name in {
-                file for question in kept for file in (*question.pictures, *question.option_pictures)
-            }:
+            for name in {name for question in kept for name in question.images}:
                 try:
                     shutil.copyfile(folder / name, new / name)
                 except OSError as error:
@@ -124,6 +114,5 @@ def as_csv(questions: Sequence[Question], reviews: ByPerson) -> str:
             for reviewer, choices in reviews.items()
             if question.id in choices
         ]
-        for review in own or [("", "", "")]:
-            writer.writerow([question.id, *review, *shown])
+        writer.writerows((question.id, *review, *shown) for review in own or [("", "", "")])
     return file.getvalue()

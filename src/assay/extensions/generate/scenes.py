@@ -27,14 +27,15 @@ from assay.episodes import Outcome, rollout
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PlacementError, TaskError
 from assay.experiments.labels import label_sets
-from assay.extensions.generate.kit import LIBERO_X_LABELS, LIBERO_X_TASKS, Composition, load_composition
+from assay.extensions.generate.kit import LIBERO_X_LABELS, LIBERO_X_TASKS, load_composition
 from assay.extensions.generate.layout import draw, draw_room
 from assay.extensions.generate.proposals import propose
 from assay.policies.oracle.policy import Oracle
 from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim.compile import Boxes, geom_boxes
 from assay.sim.packs.pack import AssetPack
 from assay.sim.portraits import alike
-from assay.sim.visibility import MAIN, Boxes, boxes_of, eye_of, measure_visibility, robot_boxes, seen_now
+from assay.sim.visibility import MAIN, eye_of, measure_visibility, robot_boxes, seen_now
 from assay.sim.world import SceneEnv
 from assay.support import processes
 from assay.support.files import replacing
@@ -144,7 +145,7 @@ def hidden_objects(world: Simulation) -> list[str]:
 def hidden_regions(world: Simulation) -> set[str]:
     """Return the workspace regions in which a low object would not be sufficiently visible to the main camera."""
     model, data = world.model, world.data
-    standing = [boxes_of(model, data, entity.geoms) for entity in world.compiled.entities.values()]
+    standing = [geom_boxes(model, data, entity.geoms) for entity in world.compiled.entities.values()]
     standing.append(robot_boxes(model, data))
     eye = eye_of(model, data, MAIN)
     hidden = set()
@@ -188,11 +189,6 @@ class SceneRequest:
         """Number of tasks that a scene offers."""
         return self.tasks + (0 if self.labels is LabelTargets.EVEN else EXTRA_TASKS)
 
-    @property
-    def composition(self) -> Composition:
-        """Composition from which scenes are drawn."""
-        return load_composition(self.labels.value)
-
 
 @dataclass(frozen=True, slots=True)
 class GeneratedScene:
@@ -212,15 +208,15 @@ def make(request: SceneRequest, number: int) -> GeneratedScene:
 
     The scene has no tasks if no suitable scene is found within the maximum number of draws.
     """
-    pack = load_pack(request.pack)
+    pack, composition = load_pack(request.pack), load_composition(request.labels.value)
     refused: Counter[str] = Counter()
     for attempt in range(MAX_DRAWS):
         # The same room for some draws: otherwise rooms without furniture, which succeed more often, would dominate.
         rng = stream(request.seed, "room", number, attempt // DRAWS_PER_ROOM)
-        arena, furniture = draw_room(rng, pack.categories, request.composition)
+        arena, furniture = draw_room(rng, pack.categories, composition)
         rng = stream(request.seed, "scene", number, attempt)
         try:
-            draft = draw(rng, arena, furniture, pack.categories, request.composition)
+            draft = draw(rng, arena, furniture, pack.categories, composition)
             for noun in dict.fromkeys(obj.noun for obj in draft.objects):
                 looks = {obj.description: obj.entity for obj in draft.objects if obj.noun == noun}
                 description = {entity.name: words for words, entity in looks.items()}
@@ -259,6 +255,13 @@ def _certify(
             )
         dark = hidden_regions(simulation)
         alone: dict[Atom, bool] = {}
+
+        def solves_alone(task: Task, atom: Atom) -> bool:
+            if atom not in alone:
+                step = replace(task, goal=Goal((atom,)))
+                alone[atom] = _attempt(simulation, step, replace(request, tries=1))[0] in ("", DONE_AT_START)
+            return alone[atom]
+
         failed = 0
         for task in _order_candidates(proposed, request, rng, accepted):
             if len(accepted) == request.offer_size or failed == MAX_ORACLE_FAILURES:
@@ -268,14 +271,9 @@ def _certify(
                 refused["task: the main camera barely shows the destination"] += 1
                 continue
             several = len(task.goal.atoms) > 1
-            for atom in task.goal.atoms:
-                if several and atom not in alone:
-                    step = replace(task, goal=Goal((atom,)))
-                    reason, _ = _attempt(simulation, step, replace(request, tries=1))
-                    alone[atom] = reason in ("", DONE_AT_START)
-                if not alone.get(atom, True):
-                    break
-            if not all(alone.get(atom, True) for atom in task.goal.atoms):
+            if not all(
+                solves_alone(task, atom) if several else alone.get(atom, True) for atom in task.goal.atoms
+            ):
                 refused["task: the oracle failed at one of its steps"] += 1
                 continue
             reason, steps = _attempt(simulation, task, request)

@@ -142,10 +142,12 @@ def export(
         raise RunError("no output given; use --parquet FILE, --csv FILE, --json FILE or --to TOOL")
     with Store.reading(path) as store:
         if to is not None:
-            from assay.extensions.interop.exporting.exporters import ExportOptions, export_to
+            from assay.extensions.interop.exporting.exporters import export_to
 
-            options = ExportOptions(out, episodes, most, images, size, project, dataset)
-            say(export_to(to, store, options))
+            said = export_to(
+                to, store, out, episodes, most, images=images, size=size, project=project, dataset=dataset
+            )
+            say(said)
         for form, target in targets:
             if target is None:
                 continue

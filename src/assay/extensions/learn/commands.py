@@ -45,7 +45,9 @@ def collect(
     ] = 0,
     relocate: Annotated[
         float,
-        typer.Option(help="Move objects by this fraction of the distance to their neighbours, e.g. 0.5."),
+        typer.Option(
+            help="Move objects by this fraction of the distance to their nearest neighbours, e.g. 0.5."
+        ),
     ] = 0.0,
 ) -> None:
     """Record successful oracle episodes as a LeRobotDataset v3.0.
@@ -59,14 +61,14 @@ def collect(
     from assay.support.images import parse_orientation
 
     chosen, recipe = tasks.resolve(selection), Recipe(noise, starts, relocate)
-    attempts = max_attempts(episodes) if seeds is None else len(parse_seeds(seeds))
+    to_try = range(max_attempts(episodes)) if seeds is None else parse_seeds(seeds)
     with progress_bar() as bar:
         progress = bar.add_task("episodes", total=len(chosen) * episodes)
         collected = record(
             out,
             chosen,
             episodes,
-            seeds=None if seeds is None else parse_seeds(seeds),
+            seeds=to_try,
             size=size,
             pack=assets or "primitives",
             recipe=recipe,
@@ -74,11 +76,11 @@ def collect(
             on_episode=lambda task: bar.update(progress, advance=1, description=task),
         )
     say(
-        f"{out}: episodes {collected.episodes}, frames {collected.frames}, "
-        f"failed attempts omitted {collected.left_out}"
+        f"{out}: {number_of(collected.episodes, 'episode')} with {number_of(collected.frames, 'frame')}; "
+        f"{number_of(collected.left_out, 'failed attempt')} omitted"
     )
     for task, count in collected.short.items():
-        say(f"{task}: only {count} of {episodes} episodes succeeded with {attempts} seeds", aside=True)
+        say(f"{task}: only {count} of {episodes} episodes succeeded with {len(to_try)} seeds", aside=True)
     if collected.short:
         raise typer.Exit(1)
 
@@ -93,7 +95,7 @@ def learn(
     out: Annotated[Path, typer.Option(help="Checkpoint to write, a .safetensors file.")],
     head: Annotated[
         Literal["regression", "bins", "flow"],
-        typer.Option(help="Action head: chunk regression, binned actions, or flow matching."),
+        typer.Option(help="Action head: regression, binned actions, or flow matching."),
     ] = "regression",
     without: Annotated[
         list[str] | None,
@@ -102,7 +104,8 @@ def learn(
     paraphrases: Annotated[
         int,
         typer.Option(
-            min=0, help="Number of paraphrases per kind (of 43) to train on; 0 for the original wording."
+            min=0,
+            help="Number of paraphrases of each of 43 kinds to train on; 0 for the original wording only.",
         ),
     ] = 0,
     demonstrations: Annotated[
@@ -179,7 +182,7 @@ def learn(
             watch=watch,
         )
     say(
-        f"{out}: {record.parameters:,} parameters, {number_of(record.steps, 'step')} of {batch}, "
+        f"{out}: {record.parameters:,} parameters, {number_of(record.steps, 'step')} with batches of {batch}, "
         f"{record.processor_minutes:g} minutes of processor time, "
         f"{number_of(sum(record.episodes.values()), 'demonstration')}"
     )

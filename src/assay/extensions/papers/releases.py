@@ -152,7 +152,7 @@ def release(
             raise ExperimentError(f"{name} needs the folder of the release: {name}?folder=DIR")
         by_task = {resolve_id(task): variants for task, variants in read(Path(folder)).items()}
         if not any(by_task.values()):
-            raise ReleaseError(f"{folder}: the release of {name} in this folder contains no names")
+            raise ReleaseError(f"{folder}: the release of {name} in this folder has no entries")
         return by_task
 
     def variants(task: Task) -> Iterable[Variant]:

@@ -273,7 +273,8 @@ def llm(
     from assay.perturb.words.grid import table
     from assay.perturb.words.grid.cells import CELLS
     from assay.support.files import replacing
-    from assay.support.llm import Cache, Endpoint, Ledger, key_from_environment
+    from assay.support.llm.client import Cache, Ledger
+    from assay.support.llm.protocols import Endpoint, key_from_environment
 
     chosen = tasks_named(selection)
     prompt_set = read_prompts(prompts)

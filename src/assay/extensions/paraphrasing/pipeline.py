@@ -12,8 +12,8 @@ from assay.extensions.paraphrasing.prompts import Prompts, read_prompts
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.perturb.words.grid.rules import Flaw, Rules, plain_flaws
-from assay.support.llm import Cache, Client, Ledger, Reply
-from assay.support.llm.protocols import Endpoint
+from assay.support.llm.client import Cache, Client, Ledger
+from assay.support.llm.protocols import Endpoint, Reply
 from assay.tasks import Task
 from assay.tasks.language.lexicon import names_of
 from assay.tasks.language.lexicon import words as words_of

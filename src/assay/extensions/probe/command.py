@@ -35,10 +35,11 @@ def probe(
     assets: Assets = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Determine how a policy server was trained: image flips, state, gripper sign, image size, replan, wait.
+    """Find the conventions with which a policy server was trained: image orientation and size, state, gripper, timing.
 
-    The server is queried with demonstrated observations in every supported convention. With the right one, its actions
-    agree with the demonstrator's. A few episodes then determine replan and wait.
+    The server is queried with demonstrated observations in every supported convention. In the right one, its actions
+    agree with the demonstrator's. A few episodes then determine `replan` (number of actions executed from each reply)
+    and `wait` (number of steps before the first request).
     """
     from assay import tasks
     from assay.extensions.probe.examination import ProbePlan, examine, format_options

@@ -168,7 +168,7 @@ class Contender(Generic[T]):
         return evidence(np.sign(np.subtract(self.scores[:shared], other.scores[:shared]).round(SCORE_DIGITS)))
 
     def play(self, item: R, score: Callable[[T, R], float]) -> None:
-        """Play one round and append its score, or store the server's reason for rejecting the request."""
+        """Score one round, or store the server's reason for rejecting the request."""
         try:
             self.scores.append(score(self.value, item))
         except RequestRefusedError as reason:
@@ -307,7 +307,7 @@ class FieldVerdict:
     refused: Mapping[str, str]
     """Alternatives rejected by the server, each with the reason."""
     rounds: int
-    """Number of steps or episodes played."""
+    """Number of steps or episodes that were compared."""
 
     @property
     def verdict(self) -> str:
@@ -331,7 +331,7 @@ class ProbeReport:
     agreement_as_given: float
     """Agreement when the original address is used, in [0, 1]."""
     solved: tuple[int, int] | None
-    """Number of episodes solved and number played with this address; None if none were played."""
+    """Number of episodes solved and number of episodes run with this address; None if none was run."""
     requests: int
     """Number of requests to the server, excluding those made during episodes."""
 
@@ -479,7 +479,7 @@ def _judge(
 ) -> FieldVerdict:
     """Compare the best contender with its strongest rival among those that use another alternative for a field.
 
-    Rivals that were eliminated early first play the rounds that they missed, until the evidence is sufficient.
+    Rivals that were eliminated early are first scored in the rounds that they missed, until the evidence is sufficient.
     """
     best, chosen = contenders[0], field.select(contenders[0])
     rivals: dict[str, Contender[Options]] = {}

@@ -1,4 +1,4 @@
-"""CoGeLoT: paraphrased, nonsense and masked instructions, harder tasks, permuted objects."""
+"""Tables of the CoGeLoT paper: success with perturbed prompts, at higher difficulties and with permuted objects."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from typing import Any
 import polars as pl
 
 from assay.episodes.spec import CONTROL
+from assay.extensions.tabletop.experiments import HARDER
 from assay.extensions.tabletop.measures.measure import TABLETOP
 from assay.extensions.tabletop.measures.scores import TaskScore, mean_of
 from assay.extensions.tabletop.tasks import KINDS
-from assay.extensions.tabletop.tasks.task import Difficulty, Level
+from assay.extensions.tabletop.tasks.task import Level
 from assay.measures.result import MeasureError
 from assay.measures.success.rates import Rate
 from assay.measures.views.table import Column, Table, Value
@@ -29,7 +30,7 @@ PUBLISHED_SOURCE = (
 )
 TASK_IDS, LEVELS = tuple(KINDS), tuple(map(str, Level))
 ORIGINAL, PARAPHRASED, PERMUTED = "original", "paraphrase", "permuted"
-"""Training data of a model: original instructions, paraphrases, or paraphrases with permuted objects."""
+"""Kinds of training data: original instructions, paraphrases, or paraphrases with permuted objects."""
 _SHOWN = re.compile(r"\[[^]]*\]")
 """Pattern of an image's description in a recorded prompt."""
 
@@ -46,22 +47,22 @@ def published_scores() -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class TableBlock:
-    """A part of one of the paper's tables: one condition, with mistakes allowed or not."""
+    """Part of a table in the paper: one condition, with or without mistakes allowed."""
 
     tables: str
-    """Numbers of the tables with this block, separated by spaces."""
+    """Numbers of the tables that contain this block, separated by spaces."""
     what: str
     """The paper's name for the condition."""
     condition: str
     mistakes: bool = True
     """Whether mistakes are allowed."""
     trained: str = PARAPHRASED
-    """Training data of the corresponding published scores."""
+    """Training data of the models whose published scores are shown."""
     same_tasks_as: str = ""
-    """Condition to whose tasks the block is restricted; empty for all tasks."""
+    """Condition whose tasks are the only ones included; empty to include all tasks."""
 
     def published(self) -> list[dict[str, Any]]:
-        """Return the rows of the published scores."""
+        """Return the published scores for this block."""
         mistakes = "allowed" if self.mistakes else "none"
         chosen = {"condition": self.condition, "mistakes": mistakes, "trained": self.trained}
         return published_scores().filter(**chosen).to_dicts()
@@ -82,9 +83,9 @@ def _read_scores(run: PaperRun) -> Scores:
 def _select(
     results: Mapping[str, Scores], block: TableBlock, blocks: Sequence[TableBlock]
 ) -> Iterator[tuple[str, str, dict[str, dict[str, Rate]]]]:
-    """Yield name, training data and rates (level -> kind -> rate) of the runs that belong to a block.
+    """Yield the name, training data and success rates (level -> task kind -> rate) of each run that belongs to a block.
 
-    A run belongs to the block with its training data, or to the first block of the condition if there is no such block.
+    A run belongs to the block with the same training data or, if there is none, to the first block of the condition.
     """
     same_condition = [
         other for other in blocks if (other.condition, other.mistakes) == (block.condition, block.mistakes)
@@ -156,7 +157,7 @@ def levels_table(results: dict[str, Scores], blocks: Sequence[TableBlock], besid
 
 @by_run(_read_scores)
 def tasks_tables(results: dict[str, Scores], blocks: Sequence[TableBlock], beside: bool) -> Iterator[Table]:
-    """Yield tables of success rates by task and level in the paper's layout, and of their 95 % intervals."""
+    """Yield two tables in the paper's layout: success rates by task and level, and their 95 % intervals."""
     rates: list[tuple[Value, ...]] = []
     intervals: list[tuple[Value, ...]] = []
     for block in blocks:
@@ -180,12 +181,12 @@ def tasks_tables(results: dict[str, Scores], blocks: Sequence[TableBlock], besid
     )
     note = "In percent. " + (f"Published: {PUBLISHED_SOURCE}." if beside else "")
     yield Table("tasks", "Success by task", columns, tuple(rates), note)
-    note = "Wilson intervals, in percent; that of the mean is stratified by task."
+    note = "Wilson intervals, in percent; the interval of the mean is stratified by task."
     yield Table("intervals", "95 % intervals of success rates by task", columns, tuple(intervals), note)
 
 
 def _measure_lengths(run: PaperRun) -> list[tuple[Value, ...]]:
-    """Return condition, number of prompts, and mean and standard deviation of their lengths in words and sub-words."""
+    """Return the number of prompts, and the mean and standard deviation of their lengths, for each condition."""
     rows: list[tuple[Value, ...]] = []
     for condition in (CONTROL, "gobbledygook=tokens", "gobbledygook=words"):
         texts = run.data.whole.filter(pl.col("condition") == condition)["instruction"].drop_nulls().to_list()
@@ -212,16 +213,9 @@ def lengths_table(results: dict[str, list[tuple[Value, ...]]]) -> Table:
             *(Column(head, "number") for head in heads),
         ),
         tuple((name, *row) for name, rows in results.items() for row in rows),
-        "Mean and standard deviation over prompts. An image counts as one word and one sub-word. Sub-words are "
-        "those of all-MiniLM-L6-v2; the paper uses T5's.",
+        "Mean and standard deviation over prompts. An image counts as one word and one sub-word. Sub-words "
+        "come from the tokenizer of all-MiniLM-L6-v2; the paper uses that of T5.",
     )
-
-
-_HARD = {
-    str(difficulty): str(difficulty).replace("-", " ").capitalize()
-    for difficulty in Difficulty
-    if difficulty is not Difficulty.DEFAULT
-}
 
 
 def _at_difficulties(
@@ -231,12 +225,12 @@ def _at_difficulties(
     return tuple(
         TableBlock(
             tables,
-            what.format(name),
+            what.format(difficulty.replace("-", " ").capitalize()),
             f"difficulty={difficulty}{condition and ','}{condition}",
             mistakes,
             trained,
         )
-        for difficulty, name in _HARD.items()
+        for difficulty in HARDER
     )
 
 
@@ -268,7 +262,7 @@ BLOCKS = (
     TableBlock("8 F.14", "Permuted objects; no mistakes", "order=permuted", mistakes=False, trained=PERMUTED),
     *_at_difficulties("F.14", "Permuted objects; {}; no mistakes", "order=permuted", trained=PERMUTED),
 )
-"""Rows of the paper's tables; each group of rows is shown in one or more tables."""
+"""Blocks of the paper's tables; a block can appear in several tables."""
 TABLES: Mapping[str, str] = MappingProxyType(
     {
         "1": "Original and paraphrased instructions",
@@ -285,11 +279,11 @@ TABLES: Mapping[str, str] = MappingProxyType(
         **{f"F.{number}": "Table 8 by task" for number in range(11, 15)},
     }
 )
-"""Number of a table -> its title."""
+"""Table number -> title."""
 
 
 def make_sections(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSection]:
-    """Yield the sections with the paper's tables; ``beside`` adds the published scores."""
+    """Yield the sections with the paper's tables. With ``beside``, include the published scores."""
     by_level: list[Exhibit] = []
     by_task: list[Exhibit] = []
     for number, title in TABLES.items():
@@ -299,7 +293,7 @@ def make_sections(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator
         target.append(exhibit(f"Table {number}", title, make, runs, blocks, beside))
     yield PaperSection(
         "Success by level",
-        "Tables 1 to 8. Each run is one model; its policy states its training data.",
+        "Tables 1 to 8. Each run evaluates one model; its training data is read from the policy's metadata.",
         tuple(by_level),
     )
     title = "Length of original and nonsense prompts"

@@ -27,8 +27,8 @@ def demos(
 ) -> None:
     """Record demonstrations for `assay tabletop train`, with the shapes and textures of the training set.
 
-    Some actions are disturbed, so that the demonstrator has to recover. Failed episodes are omitted. Episodes already
-    in the folder are not recorded again.
+    Some actions are disturbed, so that the demonstrations also show how to recover. Failed episodes are omitted.
+    Episodes already in the folder are not recorded again.
     """
     from assay.extensions.tabletop.networks import demos as recording
 
@@ -63,9 +63,7 @@ def train(
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Number of actions per batch.")] = 64,
     seed: Annotated[int, typer.Option(help="Random seed for initialising and training the network.")] = 0,
-    permute: Annotated[
-        bool, typer.Option(help="Present the objects in a new random order each time.")
-    ] = False,
+    permute: Annotated[bool, typer.Option(help="Shuffle the objects each time an example is used.")] = False,
     paraphrase: Annotated[
         bool,
         typer.Option(
@@ -73,7 +71,7 @@ def train(
         ),
     ] = True,
 ) -> None:
-    """Train a small policy by imitating demonstrations, on one core.
+    """Train a small policy to imitate demonstrations, on one CPU core.
 
     Evaluate it with `assay run tabletop --policy learned?checkpoint=FILE`. Requires torch (extra: learn).
     """

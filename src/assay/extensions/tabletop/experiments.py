@@ -47,17 +47,14 @@ def _design(
             "level": str(task.setting.level),
             "best": task.best,
         }
-        labels |= spec.labels
-        best = labels["best"]
-        assert isinstance(best, int)
-        most = actions if mistakes else min(best, actions or best)
-        return replace(spec, labels=labels, steps=most if spec.steps is None else spec.steps)
+        most = actions if mistakes else min(task.best, actions or task.best)
+        return replace(spec, labels=labels | spec.labels, steps=most if spec.steps is None else spec.steps)
 
     return Experiment(name, about, variants, seeds=SEEDS, world=WORLD, complete=complete)
 
 
 def tabletop(mistakes: bool = True, actions: int | None = None) -> Experiment:
-    """Return the experiment with seventeen tasks at default and higher difficulty.
+    """Return the experiment with seventeen tasks at the default and at higher difficulties.
 
     ``mistakes``: whether mistakes are allowed. ``actions``: maximum number of actions per episode, 10 in the paper; by
     default 10 or twice the minimum, whichever is larger.
@@ -125,4 +122,4 @@ PROMPT_CHANGES: tuple[tuple[str, TablePerturbation | PermutedObjects], ...] = (
     ("instruction=other", OtherInstruction()),
     (PERMUTED, PermutedObjects()),
 )
-"""Conditions and their perturbations."""
+"""Conditions that change the prompt or the object order, with their perturbations."""

@@ -14,16 +14,15 @@ from typing import Annotated
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
-from assay.measures.clustering import Clusters
+from assay.measures.clustering import group_shares, medians
 from assay.measures.conduct.progress import ALL, HIDDEN
-from assay.measures.frames import group_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.time.timing import REFERENCE, with_references
 from assay.measures.views.forest import Mark, forest_drawing
 from assay.measures.views.style import BLUE, ORANGE, Drawing
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import between, group_name, methods, percent, plural
+from assay.measures.views.wording import group_name, methods, plural
 from assay.support.stats.intervals import Interval
 
 MOVED = 0.02
@@ -120,52 +119,46 @@ def side_effects(frame: pl.DataFrame) -> tuple[SideEffects, ...]:
     side_effect = pl.any_horizontal(pl.col(name) > 0 for name in EFFECTS)
     lasting = _SUCCEEDED & (pl.col("lasts").fill_null(1) == 1)
     rows = rows.with_columns(clean=(lasting & ~side_effect).cast(pl.Int64))
-    groups = group_rows(rows, ("condition",))
-    parts = [_measure_group({"condition": condition}, group) for (condition,), group in groups]
-    return (_measure_group({}, rows), *(parts if len(parts) > 1 else ()))
+    names = rows["condition"].unique(maintain_order=True)
+    parts = [rows.filter(pl.col("condition") == name) for name in names] if len(names) > 1 else []
+    results = []
+    for group, part in zip(({}, *({"condition": name} for name in names)), (rows, *parts), strict=False):
+        won, lost = part.filter(_SUCCEEDED), part.filter(~_SUCCEEDED)
+        (success,), (clean,) = _share(part, "success"), _share(part, "clean")
+        (force,), (jerk,) = _median(part, "peak_force"), _median(part, "jerk")
+        results.append(
+            SideEffects(
+                group,
+                success,
+                clean,
+                next(iter(_share(won, "fleeting")), None),
+                {name: share for name in EFFECTS for share in _share(won, name)},
+                {name: share for name in EFFECTS for share in _share(lost, name)},
+                force,
+                jerk,
+                next(iter(_median(won, "time_ratio")), None),
+                next(iter(_median(won, "path_ratio")), None),
+            )
+        )
+    return tuple(results)
 
 
-def _measure_group(group: dict[str, Label], rows: pl.DataFrame) -> SideEffects:
-    every, won, lost = map(Clusters, (rows, rows.filter(_SUCCEEDED), rows.filter(~_SUCCEEDED)))
-    success = _share(every, "success")
-    clean = _share(every, "clean")
-    force, jerk = _quantity(every, "peak_force"), _quantity(every, "jerk")
-    assert success is not None and clean is not None and force is not None and jerk is not None
-    return SideEffects(
-        group,
-        success,
-        clean,
-        _share(_with_value(won, "fleeting"), "fleeting"),
-        {name: share for name in EFFECTS if (share := _share(won, name))},
-        {name: share for name in EFFECTS if (share := _share(lost, name))},
-        force,
-        jerk,
-        _quantity(won, "time_ratio"),
-        _quantity(won, "path_ratio"),
-    )
+def _share(rows: pl.DataFrame, column: str) -> list[ShareOfEpisodes]:
+    """Return the fraction of the rows with a value in a column of 0 and 1 that have 1; empty without such rows."""
+    return [
+        ShareOfEpisodes(part.hits, len(part.rows), part.share, part.interval)
+        for part in group_shares(rows.drop_nulls(column), column)
+    ]
 
 
-def _with_value(clusters: Clusters, column: str) -> Clusters:
-    """Return the rows that have a value in a column."""
-    rows = clusters.rows
-    return Clusters(rows.drop_nulls(column)) if rows[column].null_count() else clusters
-
-
-def _share(clusters: Clusters, column: str) -> ShareOfEpisodes | None:
-    rows = clusters.rows
+def _median(rows: pl.DataFrame, column: str) -> list[Quantity]:
+    """Return the median of a column over the rows with a value; empty without such rows."""
+    rows = rows.drop_nulls(column)
     if not len(rows):
-        return None
-    hits = int(rows[column].sum())
-    return ShareOfEpisodes(hits, len(rows), hits / len(rows), clusters.shares(rows[column])[()][1])
-
-
-def _quantity(clusters: Clusters, column: str) -> Quantity | None:
-    clusters = _with_value(clusters, column)
-    values = clusters.rows[column]
-    if not len(values):
-        return None
+        return []
+    values, interval = rows[column], medians(rows, column)[()]
     ninth = values.quantile(0.9, interpolation="higher")
-    return Quantity(len(values), float(values.median()), clusters.median(values), float(ninth))  # type: ignore[arg-type]
+    return [Quantity(len(values), float(values.median()), interval, float(ninth))]  # type: ignore[arg-type]
 
 
 def side_effects_table(results: Sequence[SideEffects], report: ReportedRun) -> Table:
@@ -233,17 +226,11 @@ def side_effects_figure(results: Sequence[SideEffects], report: ReportedRun) -> 
     }
     groups = {
         group: [
-            Mark(
-                name,
-                part.share,
-                part.interval,
-                (percent(part.share), between(part.interval, 100), f"{part.hits:,}/{part.count:,}"),
-                color=BLUE if group == "of all episodes" else ORANGE,
-            )
+            Mark.of_rate(name, part.share, part.interval, part.hits, part.count, color=colour)
             for name, part in parts.items()
         ]
         for group, parts in shares.items()
-        if parts
+        if parts and (colour := BLUE if group == "of all episodes" else ORANGE)
     }
     caption = (
         f"{plural(every.success.count, 'episode')} in which success is expected. {DEFINITIONS} Lines: 95 % intervals, "

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.measures.failure.near_far import (
-    OURS,
     QUANTILES,
     WIDEST,
     NearFar,
@@ -286,7 +285,7 @@ def failures_numbers(result: NearFarFailures, profile: Profile) -> Iterator[KeyN
 FAILURES = Measure(
     "failures",
     "Failures close to the successful trajectory (execution) and far from it (planning).",
-    lambda run: failures(run.frame, run.paths, run.near_far or OURS),
+    lambda run: failures(run.frame, run.paths, run.near_far),
     continuous=True,
     panels=(
         Panel(

@@ -19,7 +19,7 @@ import polars as pl
 from assay.episodes.spec import CONTROL
 from assay.errors import did_you_mean
 from assay.measures.clustering import shares
-from assay.measures.frames import START, goal, in_another_world, perturbed_rows, plausible, sums, valid_rows
+from assay.measures.frames import IN_ANOTHER_WORLD, START, goal, plausible, sums, valid_rows
 from assay.measures.memory.paths import Paths, distances
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS
@@ -172,8 +172,8 @@ def failures(frame: pl.DataFrame, paths: Paths, rule: NearFarRule = OURS) -> Nea
         *("id", "task", "seed", "start", "condition"), goal().alias("goal"), "success", still, *sorted(labels)
     )
     contacts = not rows["still"].all()
-    rows = rows if rule.with_controls else perturbed_rows(rows)
-    here = rows.filter(~in_another_world()) if "axis" in rows.columns else rows
+    rows = rows if rule.with_controls else rows.filter(pl.col("condition") != CONTROL)
+    here = rows.filter(~IN_ANOTHER_WORLD) if "axis" in rows.columns else rows
     traced = here.filter(pl.Series(paths.has(here["id"].to_numpy()), dtype=pl.Boolean))
     if not len(traced):
         what = "episode" if rule.with_controls else "perturbed episode"

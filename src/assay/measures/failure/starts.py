@@ -10,11 +10,11 @@ import polars as pl
 from assay.measures.failure.failures import FAILURES
 from assay.measures.failure.near_far import NearFarFailures
 from assay.measures.findings import (
+    TOLERATED,
     FlawTest,
     Profiles,
     Untested,
     evidence_from,
-    p_above_tolerated,
     select_results,
 )
 from assay.measures.flaws import Flaw
@@ -24,6 +24,7 @@ from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.run_data import RunData
 from assay.measures.success.rates import CONTROLS
 from assay.support.stats.intervals import Interval, wilson_interval
+from assay.support.stats.significance import binomial_at_least
 
 MIN_SUCCESS = 0.5
 """Minimum success rate on a task's controls at which the policy counts as able to perform the task."""
@@ -87,7 +88,7 @@ def starts(run: RunData) -> Starts:
     rows = controls(valid_rows(run.frame)).select("id", *PAIR, "start", pl.col("success") == 1)
     if not len(rows):
         raise MeasureError("the run has no control")
-    failures = run.attempt(FAILURES) if FAILURES.applies(run) else None
+    failures = run.attempt(FAILURES)
     if isinstance(failures, NearFarFailures):
         near = failures.episodes.select("id", "near")
         rows = rows.join(near, on="id", how="left", maintain_order="left")
@@ -123,10 +124,10 @@ def _test_unperturbed(profiles: Profiles) -> Iterator[FlawTest | Untested]:
 
 
 def _above_tolerated(flaw: Flaw, runs: tuple[int, ...], measure: str, hits: int, count: int) -> FlawTest:
-    share, p = hits / count, p_above_tolerated(hits, count)
+    share, p = hits / count, binomial_at_least(hits, count, TOLERATED)
     interval = wilson_interval(share, count)
     evidence = evidence_from(runs, measure, "", share, interval, p, hits, count)
-    return FlawTest(flaw, (evidence,), p, interval, least_p=p_above_tolerated(count, count))
+    return FlawTest(flaw, (evidence,), p, interval, least_p=TOLERATED**count)
 
 
 STARTS = Measure(

@@ -42,12 +42,12 @@ import scipy
 from assay.measures.findings import FlawTest, Profiles, Untested, evidence_from, select_results
 from assay.measures.flaws import Flaw
 from assay.measures.frames import (
+    IN_ANOTHER_WORLD,
     START,
     atoms,
     controls,
     goal,
     guessable,
-    in_another_world,
     pairs,
     sums,
     valid_rows,
@@ -63,7 +63,7 @@ from assay.measures.memory.paths import (
     spreads,
     starting_elsewhere,
 )
-from assay.measures.result import FOR_DRAWING, MeasureError, Result
+from assay.measures.result import FOR_DRAWING, MeasureError, Missing, Result
 from assay.measures.views.forest import SHARES, Mark, forest_drawing
 from assay.measures.views.style import Drawing, series
 from assay.measures.views.table import Column, Table, declared_columns
@@ -243,7 +243,7 @@ def _classify(rows: pl.DataFrame) -> pl.DataFrame:
     requested = have.get("asked_goal", pl.lit(None, pl.String)).cast(pl.String)
     sensible = have.get("plausible", pl.lit(True)).fill_null(True)
     guessed = pl.col("condition").is_in(guessable(rows)["condition"].unique().to_list())
-    another = ~in_another_world() & (now != usual) & (now != "") & (usual != "")
+    another = ~IN_ANOTHER_WORLD & (now != usual) & (now != "") & (usual != "")
 
     def includes_control_task(row: dict[str, str]) -> bool:
         """Return whether the request includes the goal of the control."""
@@ -337,7 +337,8 @@ def _test_memory(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     for call, index in calls.items():
         part = (index.group, index.index, index.interval, index.p, index.alike, index.count)
         evidence[call] = evidence_from(runs, MEMORISATION.name, *part)
-    notes = tuple(dict.fromkeys(why for _, profile in profiles if (why := profile.why(MEMORISATION.name))))
+    missing = (profile[MEMORISATION.name] for _, profile in profiles)
+    notes = tuple(dict.fromkeys(result.missing for result in missing if isinstance(result, Missing)))
 
     def test(flaw: Flaw, call: str, *order: str) -> FlawTest:
         index = calls[call]

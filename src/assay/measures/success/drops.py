@@ -12,13 +12,12 @@ import polars as pl
 from assay.episodes.perturbation import Change
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import shares, variances
-from assay.measures.findings import Evidence, FlawTest, Profiles, Untested, evidence_from, loss, one_sided_p
+from assay.measures.findings import Evidence, FlawTest, Profiles, Untested, evidence_from, one_sided_p
 from assay.measures.flaws import BY_CHANGE, Flaw, shown_by
 from assay.measures.frames import (
     START,
     outcome_counts,
     pairs,
-    perturbed_rows,
     plausible,
     start_table,
     sums,
@@ -28,13 +27,14 @@ from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.sample_size import least_one_sided, telling
 from assay.measures.success.rates import CONTROLS, SUCCESS
-from assay.measures.views.forest import MOST, Mark, change_drawing
+from assay.measures.views.forest import MOST, Mark, forest_drawing
 from assay.measures.views.style import BLUE, FAINT, Drawing
 from assay.measures.views.table import Column, Table, declared_columns
 from assay.measures.views.wording import (
     between,
     group_name,
     listed,
+    negate,
     number,
     p_value,
     percent,
@@ -152,7 +152,7 @@ def drops(
     rows = valid_rows(frame)
     if absent := set(by) - set(frame.columns):
         raise MeasureError(f"the run has no column {min(absent)}")
-    changed = perturbed_rows(rows).drop_nulls(by)
+    changed = rows.filter(pl.col("condition") != CONTROL).drop_nulls(by)
     if not len(changed):
         raise MeasureError("the run has no perturbed episode")
     matched = pairs(rows).drop_nulls(by)
@@ -274,7 +274,9 @@ def loss_test(
     """Return the test of a loss under a change."""
     evidence = drop_evidence(runs, measure, part, drop)
     p, least = one_sided_p(drop.change, drop.p), least_one_sided(telling(drop.table))
-    return FlawTest(flaw, (evidence,), p, loss(drop.interval), least_p=least, detail=detail, table=drop.table)
+    return FlawTest(
+        flaw, (evidence,), p, negate(drop.interval), least_p=least, detail=detail, table=drop.table
+    )
 
 
 def _test_changes(profiles: Profiles) -> Iterator[FlawTest | Untested]:
@@ -357,7 +359,7 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
             f"filled marks: p < {SURE:g}.{remarks}"
         )
         along, heads = "paired difference from the control, points", ("pairs", "Holm p")
-        return change_drawing(name, title, caption, groups, along=along, heads=heads)
+        return forest_drawing(name, title, caption, groups, along=along, heads=heads, unit="points")
 
     return Panel(SUCCESS, (table,), (draw,) if drawn else ())
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from assay.episodes.perturbation import Change
 from assay.episodes.spec import CONTROL
-from assay.measures.findings import Evidence, FlawTest, Profiles, Untested, loss, select_results
+from assay.measures.findings import Evidence, FlawTest, Profiles, Untested, select_results
 from assay.measures.flaws import Flaw
 from assay.measures.frames import atoms, controls, pairs, plausible, valid_rows
 from assay.measures.measure import Measure
@@ -25,6 +25,7 @@ from assay.measures.run_data import RunData
 from assay.measures.sample_size import least_one_sided
 from assay.measures.success.drops import Drop, drops, loss_test, pool_drops
 from assay.measures.success.task_changes import ROWS, with_paths
+from assay.measures.views.wording import negate
 from assay.support.stats.intervals import Interval, student_over_tasks, widen_to_p
 from assay.support.stats.significance import sign_flip
 
@@ -67,11 +68,6 @@ class OtherTasks(Result):
     """Number of episodes that request a known task without a control in the run."""
     rows: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
     """Requests for another task, paired with the control of that task; columns as in `TaskChanges.rows`."""
-
-    @property
-    def conditions(self) -> set[str]:
-        """Conditions that request another task."""
-        return set(self.rows["condition"])
 
 
 def other_tasks(run: RunData) -> OtherTasks:
@@ -158,7 +154,7 @@ def replace_other_tasks(drops: Sequence[Drop], other: OtherTasks | None) -> tupl
     if other is None:
         return tuple(drops)
     right = {tuple(drop.group.values()): drop for drop in other.asked}
-    conditions = {*other.conditions, str(Change.TASK)}
+    conditions = {*other.rows["condition"], str(Change.TASK)}
     return tuple(
         drop
         if (key := tuple(drop.group.values()))[0] not in conditions
@@ -184,7 +180,7 @@ def _test_other_tasks(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         part = (OTHER_TASKS.name, "new", new.change, new.interval, new.p, new.successes, new.count)
         evidence = Evidence(run, *part, share=new.rate, reference=new.control, same_tasks=False)
         least = least_one_sided(new.tasks)
-        tests.append(FlawTest(Flaw.OTHER_TASKS, (evidence,), new.p, loss(new.interval), least_p=least))
+        tests.append(FlawTest(Flaw.OTHER_TASKS, (evidence,), new.p, negate(new.interval), least_p=least))
     if tests:  # the most significant counts, adjusted for the number of tests
         best = min(tests, key=lambda test: test.p)
         rest = (evidence for test in tests if test is not best for evidence in test.evidence)

@@ -218,8 +218,13 @@ SUCCESS_RATE = Measure(
     sentences=success_sentences,
     numbers=lambda rate, profile: (
         [
-            KeyNumber.of_rate(
-                "success, perturbed", rate, "Fraction of perturbed episodes that succeed" + EXPECTED
+            KeyNumber.of(
+                "success, perturbed",
+                percent(rate.rate),
+                rate.interval,
+                rate.count,
+                f"Fraction of perturbed episodes that succeed{EXPECTED}",
+                over_tasks=rate.over_tasks,
             )
         ]
         if has_perturbed_episodes(profile) and rate.rate is not None
@@ -231,7 +236,14 @@ CONTROLS = Measure(
     "Success in the controls.",
     lambda run: success_rate(run.frame.filter(pl.col("condition") == CONTROL), run.stopped),
     numbers=lambda rate, profile: [
-        KeyNumber.of_rate("success, control", rate, "Fraction of unperturbed episodes that succeed.")
+        KeyNumber.of(
+            "success, control",
+            percent(rate.rate),
+            rate.interval,
+            rate.count,
+            "Fraction of unperturbed episodes that succeed.",
+            over_tasks=rate.over_tasks,
+        )
     ],
 )
 CONDITIONS = Measure(

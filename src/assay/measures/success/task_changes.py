@@ -156,7 +156,7 @@ def with_paths(run: RunData, rows: pl.DataFrame) -> pl.DataFrame:
         lambda both: (displacement(*both.values()) or 0.0) > 0, return_dtype=pl.Boolean
     )
     rows = rows.with_columns(elsewhere=moved)
-    memory = run.attempt(MEMORISATION) if MEMORISATION.applies(run) else Missing("")
+    memory = run.attempt(MEMORISATION)
     if not isinstance(memory, Missing):
         has_paths = run.paths.has(rows["id"].to_numpy()) & run.paths.has(rows["control_id"].to_numpy())
         apart = np.zeros(len(rows), bool)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from assay.measures.findings import Evidence, FlawTest, Profiles, loss
+from assay.measures.findings import Evidence, FlawTest, Profiles
 from assay.measures.flaws import Flaw
 from assay.measures.frames import valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
@@ -18,7 +18,7 @@ from assay.measures.run_data import RunData
 from assay.measures.success.rates import RATE, Rate, interval_note, rates
 from assay.measures.views.style import FAINT, HALF, RULE, Drawing, legend_below, percent_axis, series
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import describe_runs, group_name, plural
+from assay.measures.views.wording import describe_runs, group_name, negate, plural
 from assay.support.stats.intervals import Interval, student_over_tasks
 from assay.support.stats.resampling import labels_behind
 from assay.tasks.labels import COLUMN, family_order, label_order, read
@@ -118,7 +118,7 @@ def _test_labels(profiles: Profiles) -> Iterator[FlawTest]:
         if evidence:
             best = min(evidence, key=lambda part: part.p or 0.0)
             assert best.interval is not None and best.p is not None
-            yield FlawTest(Flaw.KIND, (best,), min(1.0, best.p * len(evidence)), loss(best.interval))
+            yield FlawTest(Flaw.KIND, (best,), min(1.0, best.p * len(evidence)), negate(best.interval))
 
 
 def labels_table(families: Mapping[str, Sequence[Rate]], report: ReportedRun) -> Table | None:

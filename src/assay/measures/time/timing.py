@@ -103,17 +103,13 @@ class NoMistakes(Result):
     interval: Interval
 
 
-def time_limits(
-    frame: pl.DataFrame,
-    reference: Mapping[str, float] | None = None,
-    factors: Sequence[float | None] = FACTORS,
-) -> Limits:
+def time_limits(frame: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> Limits:
     """Measure success within multiples of a reference time (control steps).
 
     A run determines the success within all limits up to the limit of its episodes, and success with no limit (``None``)
     only if no episode had a limit. Raises MeasureError if no task has a reference time.
     """
-    rows = with_references(frame, reference)
+    rows = with_references(frame)
     timed = rows.drop_nulls(REFERENCE).with_columns(pl.lit(False).alias(UNTIMED))
     if not len(timed):
         raise MeasureError("no task has a reference time or a successful control")
@@ -150,25 +146,21 @@ def limits_by(
     return {group: tuple(within) for group, within in result.items()}
 
 
-def with_references(frame: pl.DataFrame, reference: Mapping[str, float] | None = None) -> pl.DataFrame:
+def with_references(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the valid rows with the columns `REFERENCE`, in control steps (null if unknown), and `UNTIMED`.
 
-    The reference time of a task is taken from ``reference``; otherwise it is the demonstrator's time, which is a label
-    of certified episodes; otherwise it is the median over the successful controls of the task. Existing columns are
-    kept, so that a part of a run has the same references as the entire run.
+    The reference time is the label `DEMONSTRATED`, if the episode has it, and otherwise the median over the successful
+    controls of the task. Existing columns are kept, so that a part of a run has the same references as the entire run.
     """
     rows = valid_rows(frame)
     if REFERENCE in rows.columns:
         return rows
     successes = controls(rows).filter(pl.col("success") == 1)
     usual = dict(successes.group_by("task").agg(pl.col("steps").median()).iter_rows())
-    specified, own_median = (
-        pl.col("task").replace_strict(dict(times), default=None, return_dtype=pl.Float64)
-        for times in (reference or {}, usual)
-    )
+    own_median = pl.col("task").replace_strict(usual, default=None, return_dtype=pl.Float64)
     label = pl.col(DEMONSTRATED).cast(pl.Float64) if DEMONSTRATED in rows.columns else pl.lit(None)
     untold = (pl.col("success") == 1) & pl.col(REFERENCE).is_null()
-    return rows.with_columns(pl.coalesce(specified, label, own_median).alias(REFERENCE)).with_columns(
+    return rows.with_columns(pl.coalesce(label, own_median).alias(REFERENCE)).with_columns(
         untold.any().over("task").alias(UNTIMED)
     )
 

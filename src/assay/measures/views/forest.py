@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from assay.measures.views.style import BLUE, FAINT, INK, WIDTH, Drawing, percent_axis, points_axis, printing
+from assay.measures.views import style
+from assay.measures.views.style import BLUE, FAINT, INK, WIDTH, Drawing, percent_axis, points_axis
 from assay.measures.views.wording import between, percent, points
 from assay.support.stats.intervals import Interval
 
@@ -76,7 +77,12 @@ def forest_drawing(
     least: float = 0.0,
     finish: Callable[[Any], None] = lambda axes: None,
 ) -> Drawing:
-    """Return a forest plot as wide as the page; ``unit`` is the unit of the axis, ``finish`` draws more on the axes."""
+    """Return a forest plot as wide as the page; ``unit`` is the unit of the axis, ``finish`` draws more on the axes.
+
+    An axis in points is for changes (`Mark.of_change`): it includes 0, and their notes need no ``heads``.
+    """
+    if unit == "points":
+        heads, zero, least = ("points", "95 % interval", *heads), 0.0, 0.1
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -90,20 +96,6 @@ def forest_drawing(
     labels = (mark.label.partition("/")[2] or mark.label for marks in groups.values() for mark in marks)
     in_a_column = max(map(len, labels), default=0) <= LONGEST
     return Drawing(name, title, caption, (WIDTH, height(groups)), paint, in_a_column)
-
-
-def change_drawing(
-    name: str,
-    title: str,
-    caption: str,
-    groups: Mapping[str, Sequence[Mark]],
-    *,
-    along: str,
-    heads: Sequence[str] = (),
-) -> Drawing:
-    """Return a forest plot of changes (`Mark.of_change`) in percentage points, with ``heads`` above further notes."""
-    axis: Any = {"along": along, "unit": "points", "zero": 0.0, "least": 0.1}
-    return forest_drawing(name, title, caption, groups, heads=("points", "95 % interval", *heads), **axis)
 
 
 def forest(
@@ -124,7 +116,7 @@ def forest(
     rows: list[Mark | str] = []
     for name, marks in groups.items():
         rows += [name, *marks] if name else [*marks]
-    how = printing()
+    how = style.print_settings
     narrow, character = False, CHARACTER
     if how is not None:
         narrow, character = how.narrow, CHARACTER * how.letters / LETTERS

@@ -72,13 +72,8 @@ _STYLE: Any = {
 _METADATA = {"svg": ("Creator", "Date", "Format", "Type"), "pdf": ("CreationDate", "Creator", "Producer")}
 """Metadata left out of a file, so that the same run gives the same bytes."""
 _ONE_AT_A_TIME = threading.Lock()  # the settings of matplotlib are global
-_print: Print | None = None
+print_settings: Print | None = None
 """Print settings of the figure being painted; None for the page. Set while holding the lock."""
-
-
-def printing() -> Print | None:
-    """Return the print settings of the figure being painted; None for the page."""
-    return _print
 
 
 @dataclass(frozen=True)
@@ -131,10 +126,10 @@ class Drawing:
         import matplotlib
         from matplotlib.figure import Figure
 
-        global _print
+        global print_settings
         style = {**_STYLE, **(how.style if how else {}), "svg.hashsalt": self.name}
         with _ONE_AT_A_TIME, matplotlib.rc_context(style):
-            _print = how
+            print_settings = how
             figure = Figure(figsize=size, dpi=72, layout="constrained")  # SVG has 72 dots per inch
             self.paint(figure)
             if how is not None:

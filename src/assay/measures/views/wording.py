@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from assay import tasks
 from assay.episodes.perturbation import TOGETHER
 from assay.episodes.spec import Label
 from assay.errors import AssayError
 from assay.support.stats.intervals import Interval
-
-if TYPE_CHECKING:
-    from assay.measures.success.rates import Rate
 
 NOT = "\N{EN DASH}"
 """Placeholder for a missing number."""
@@ -51,9 +47,9 @@ def between(interval: Interval | None, scale: float = 1.0, digits: int = 1) -> s
     return f"{number(scale * interval.low, digits)} to {number(scale * interval.high, digits)}"
 
 
-def negate(interval: Interval | None) -> Interval | None:
-    """Return the interval of the negated value."""
-    return None if interval is None else Interval(-interval.high, -interval.low, interval.method)
+def negate(interval: Interval) -> Interval:
+    """Return the interval of the negated value: of a loss, from that of a change."""
+    return Interval(-interval.high, -interval.low, interval.method)
 
 
 def methods(intervals: Iterable[Interval | None]) -> str:
@@ -127,18 +123,23 @@ class KeyNumber:
 
     @classmethod
     def of(
-        cls, name: str, value: str, interval: Interval | None, count: int, about: str = "", scale: float = 100
+        cls,
+        name: str,
+        value: str,
+        interval: Interval | None,
+        count: int,
+        about: str = "",
+        scale: float = 100,
+        over_tasks: Interval | None = None,
     ) -> KeyNumber:
-        """Return a key number with its interval, multiplied by ``scale``, and its count."""
-        return cls(name, value, f"{between(interval, scale, 1 if scale > 1 else 2)}; n = {count:,}", about)
+        """Return a key number with its interval, multiplied by ``scale``, and its count.
 
-    @classmethod
-    def of_rate(cls, name: str, rate: Rate, about: str) -> KeyNumber:
-        """Return a success rate as a key number, with its interval for tasks in general if there is one."""
-        number = cls.of(name, percent(rate.rate), rate.interval, rate.count, about)
-        if rate.over_tasks is None:
-            return number
-        return replace(number, detail=f"{number.detail}; tasks in general {between(rate.over_tasks, 100)}")
+        ``over_tasks`` is the interval for tasks in general, if there is one.
+        """
+        detail = f"{between(interval, scale, 1 if scale > 1 else 2)}; n = {count:,}"
+        if over_tasks is not None:
+            detail += f"; tasks in general {between(over_tasks, scale)}"
+        return cls(name, value, detail, about)
 
 
 CHANGE_PHRASES = {

@@ -17,7 +17,6 @@ from assay.measures.findings import (
     Shows,
     Untested,
     evidence_from,
-    loss,
     one_sided_p,
     select_results,
     shows_loss,
@@ -27,10 +26,10 @@ from assay.measures.frames import JOINED, compare_sides, side_counts, two_sides,
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.sample_size import least_one_sided
-from assay.measures.views.forest import MOST, Mark, change_drawing
+from assay.measures.views.forest import MOST, Mark, forest_drawing
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table, declared_columns
-from assay.measures.views.wording import between, p_value, plural, points
+from assay.measures.views.wording import between, negate, p_value, plural, points
 from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import SURE, holm
 
@@ -111,14 +110,8 @@ def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
 def _measure_gap(noun: str, table: pl.DataFrame) -> NameGap:
     """Compare unchanged with changed names in a table of strata."""
     estimate, p = compare_sides(table)
-    unchanged, unchanged_count, changed, changed_count = (int(side.sum()) for side in side_counts(table))
-    numbers: Any = {
-        "change": estimate.difference,
-        "interval": estimate.interval,
-        "strata": len(table),
-        "p": p,
-    }
-    return NameGap(noun, unchanged, unchanged_count, changed, changed_count, **numbers, table=table)
+    counts: Any = (int(side.sum()) for side in side_counts(table))
+    return NameGap(noun, *counts, estimate.difference, estimate.interval, len(table), p, table)
 
 
 def _gap_evidence(runs: tuple[int, ...], gap: NameGap, part: str, **more: Any) -> Evidence:
@@ -148,7 +141,7 @@ def _test_names(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         evidence.append(_gap_evidence(runs, gap, gap.noun, shows=shows))
     p = one_sided_p(overall.change, overall.p)
     least = least_one_sided(int((overall.table["hits"] > 0).sum()))
-    yield FlawTest(Flaw.UNKNOWN_NAMES, tuple(evidence), p, loss(overall.interval), least_p=least)
+    yield FlawTest(Flaw.UNKNOWN_NAMES, tuple(evidence), p, negate(overall.interval), least_p=least)
 
 
 def names_table(result: NameGaps, report: ReportedRun) -> Table:
@@ -182,7 +175,8 @@ def names_figure(result: NameGaps, report: ReportedRun) -> Drawing:
         f"was renamed alone. Lines: 95 % Newcombe intervals over strata; p: exact, not adjusted; filled: p < {SURE:g}."
     )
     along, heads = "change in success with another name, points", ("name kept", "changed", "p")
-    return change_drawing("names", "Names it knows", caption, {"": marks[:MOST]}, along=along, heads=heads)
+    groups = {"": marks[:MOST]}
+    return forest_drawing("names", "Names it knows", caption, groups, along=along, heads=heads, unit="points")
 
 
 NAMES = Measure(

@@ -10,15 +10,14 @@ import polars as pl
 
 from assay.episodes.perturbation import Change
 from assay.measures.findings import (
+    TOLERATED,
     Evidence,
     FlawTest,
     Profiles,
     Shows,
     Untested,
     evidence_from,
-    loss,
     one_sided_p,
-    p_above_tolerated,
     select_results,
     shows_loss,
 )
@@ -29,8 +28,9 @@ from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.run_data import RunData
 from assay.measures.sample_size import least_one_sided, telling
 from assay.measures.success.drops import DROPS, Drop, drop_evidence, drops, pool_drops
+from assay.measures.views.wording import negate
 from assay.support.stats.intervals import Interval, wilson_interval
-from assay.support.stats.significance import holm, within
+from assay.support.stats.significance import binomial_at_least, holm, within
 
 STRATUM = ("task", "object")
 
@@ -98,13 +98,7 @@ def pool_actions(parts: Sequence[pl.DataFrame]) -> ActionGaps:
         p = max(within(*side_counts(unit)[[2, 3, 0, 1]]) for unit in units)
         estimate, _ = compare_sides(table, p)
         counts: Any = (int(side.sum()) for side in side_counts(table)[[2, 3, 0, 1]])
-        numbers: Any = {
-            "change": estimate.difference,
-            "interval": estimate.interval,
-            "strata": len(table),
-            "p": p,
-        }
-        gaps.append(ActionGap(action, *counts, **numbers))
+        gaps.append(ActionGap(action, *counts, estimate.difference, estimate.interval, len(table), p))
     adjusted = holm([gap.p for gap in gaps])
     gaps = [replace(gap, p_holm=p) for gap, p in zip(gaps, adjusted, strict=True)]
     return ActionGaps(tuple(sorted(gaps, key=lambda gap: gap.change)), rows)
@@ -124,7 +118,7 @@ def _test_phrasings(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         counts = (gap.successes, gap.count, gap.others, gap.others_count)
         evidence.append(evidence_from(runs, *part, *counts, shows=shows_loss(p, gap.interval)))
     p, worst = ranked[0]
-    yield FlawTest(Flaw.WORDING, tuple(evidence), p, loss(worst.interval))
+    yield FlawTest(Flaw.WORDING, tuple(evidence), p, negate(worst.interval))
 
 
 ACTIONS = Measure(
@@ -160,7 +154,7 @@ def _test_forms(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     # Two tests, of a small loss in all forms and of a large one in a single form: the smaller p counts, doubled.
     p = min(1.0, 2 * min(one_sided_p(together.change, together.p), ranked[0][0]))
     least = 2 * least_one_sided(telling(together.table))
-    yield FlawTest(Flaw.SURFACE, evidence, p, loss(worst.interval), least_p=least)
+    yield FlawTest(Flaw.SURFACE, evidence, p, negate(worst.interval), least_p=least)
 
 
 SURFACE = Measure(
@@ -199,13 +193,12 @@ def _test_nonsense(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         if drop is None or profile.get("memorisation") is not None:
             continue
         independent = int(drop.perturbed * drop.starts + 1e-9)  # episodes of one start may be identical
-        p = p_above_tolerated(independent, drop.starts)
+        p = binomial_at_least(independent, drop.starts, TOLERATED)
         interval = wilson_interval(drop.perturbed, drop.starts)
         (condition,) = drop.group.values()
         numbers = (drop.perturbed, interval, p, drop.both + drop.only_perturbed, drop.pairs)
         evidence = Evidence(run, NONSENSE.name, str(condition), *numbers)
-        least = p_above_tolerated(drop.starts, drop.starts)
-        yield FlawTest(Flaw.IGNORES_WORDS, (evidence,), p, interval, least_p=least)
+        yield FlawTest(Flaw.IGNORES_WORDS, (evidence,), p, interval, least_p=TOLERATED**drop.starts)
     yield Untested(Flaw.IGNORES_WORDS, NONSENSE.name)
 
 

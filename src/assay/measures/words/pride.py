@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import polars as pl
 
-from assay.measures.clustering import linear, shares
+from assay.measures.clustering import shares, variances
 from assay.measures.frames import require, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
@@ -33,7 +33,7 @@ from assay.measures.views.wording import (
 )
 from assay.measures.words.names import WORDS
 from assay.measures.words.paraphrase import all_paraphrases, wording_columns
-from assay.support.stats.intervals import Interval
+from assay.support.stats.intervals import Interval, Z
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -173,7 +173,7 @@ class _Sums:
         if not np.isfinite(slopes).all():
             return None
         rows = self._rows.with_columns(pl.Series("_off", self._parts @ slopes))
-        half = linear(rows, pl.col("_off"))
+        half = Z * variances(rows, pl.col("_off"))[0] ** 0.5
         value = float(statistic(self.totals)[0])
         return Interval(value - half, value + half, "linearised, over starts and wordings")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.episodes.fields import between, within
+from assay.episodes.fields import within
 from assay.errors import PerturbationError
 from assay.perturb.world.ground import Ground, add_entity, carrier, fresh_name, movable_entity, target
 from assay.perturb.world.kinds import check_category, small, sort_of
@@ -86,7 +86,7 @@ class Confound(Perturbation):
     effects = frozenset({Effect.PHYSICS})
     change = Change.CLUTTER
 
-    colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
+    colour: Colour | None = within(0.0, 1.0, default=None)
     """Colour of the double (red, green, blue); the original's colour if None."""
     thing: str = ""
     """Name of the object to double; the target if empty."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.episodes.fields import between, within
+from assay.episodes.fields import within
 from assay.errors import PerturbationError
 from assay.perturb.world.ground import movable_entity, named_entity, target
 from assay.perturb.world.kinds import Among, candidates, check_category, places_of
@@ -47,7 +47,7 @@ class Recolour(Perturbation):
     effects = frozenset({Effect.LOOKS})
     change = Change.APPEARANCE
 
-    colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
+    colour: Colour | None = within(0.0, 1.0, default=None)
     """New colour (red, green, blue); drawn if None."""
     pattern: Pattern | None = None
     thing: str = ""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.episodes.fields import between, within
+from assay.episodes.fields import within
 from assay.errors import PerturbationError, did_you_mean
 from assay.perturb.world.ground import Ground, robot_base
 from assay.perturb.world.objects import HUES
@@ -92,7 +92,7 @@ class Repaint(Perturbation):
     change = Change.ROOM
 
     surface: Surface
-    colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
+    colour: Colour | None = within(0.0, 1.0, default=None)
     """New colour (red, green, blue); drawn if None."""
     pattern: Pattern | None = None
 
@@ -117,9 +117,9 @@ class Relight(Perturbation):
 
     intensity: float = within(0.0, 3.0, default=1.0)
     """Factor on the brightness of the lamps."""
-    colour: Colour = field(default=(1.0, 1.0, 1.0), metadata=between(0.0, 2.0))
+    colour: Colour = within(0.0, 2.0, default=(1.0, 1.0, 1.0))
     """Factors on red, green and blue."""
-    tilt: tuple[float, float] = field(default=(0.0, 0.0), metadata=between(-1.2, 1.2))
+    tilt: tuple[float, float] = within(-1.2, 1.2, default=(0.0, 0.0))
     """Rotation of the light about the world's x and y axes, in radians."""
     shadows: bool | None = None
     """Whether lamps cast shadows; the room's default if None."""
@@ -148,7 +148,7 @@ class StartPose(Perturbation):
 
     joints: float = within(0.0, 0.5, default=0.0)
     """Maximum offset of each joint, in radians; the offsets are drawn."""
-    base: tuple[float, float] = field(default=(0.0, 0.0), metadata=between(-0.15, 0.15))
+    base: tuple[float, float] = within(-0.15, 0.15, default=(0.0, 0.0))
     """Offset of the base (x, y), in metres."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
@@ -183,9 +183,9 @@ class MoveCamera(Perturbation):
 
     camera: str = _CAMERA
     """Name of the camera: the scene camera, or ``robot0_eye_in_hand``."""
-    shift: Vector3 = field(default=(0.0, 0.0, 0.0), metadata=between(-1.0, 1.0))
+    shift: Vector3 = within(-1.0, 1.0, default=(0.0, 0.0, 0.0))
     """Translation, in metres."""
-    turn: Vector3 = field(default=(0.0, 0.0, 0.0), metadata=between(-MAX_TURN_RAD, MAX_TURN_RAD))
+    turn: Vector3 = within(-MAX_TURN_RAD, MAX_TURN_RAD, default=(0.0, 0.0, 0.0))
     """Rotation as pitch, yaw and roll, in radians."""
     zoom: float = within(0.5, 1.8, default=1.0)
     """Factor on the field of view."""

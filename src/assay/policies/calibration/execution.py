@@ -2,49 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
-from assay.episodes import EpisodeSpec, rollout
+from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
 from assay.policies.calibration.flawed import OpenLoopPolicy
 from assay.policies.calibration.perception import GlancePolicy
-from assay.policies.control import control
+from assay.policies.control import MemorisedEpisode, memorise
 from assay.policies.oracle.motion import CLOSED, OPEN
-from assay.policies.oracle.policy import Oracle
-from assay.sim import Simulation
 from assay.sim.world import SceneEnv
 from assay.support.streams import stream
 from assay.tasks import Instruction
 
 GRASP_DELAY_STEPS = 15
-"""Delay, in control steps, before the fingers close in a missed grasp; by then the gripper has left the object."""
+"""Delay of the closing fingers in a missed grasp, in control steps; the gripper has left the object by then."""
 GOLDEN_RATIO = (np.sqrt(5.0) - 1.0) / 2.0
-"""Golden ratio; its multiples are spread evenly modulo 1, so a few seeds suffice to show the miss rate."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MemorisedEpisode:
-    """An oracle episode in a control condition."""
-
-    instruction: str
-    positions: Mapping[str, np.ndarray]
-    """Initial position (3,) of each entity, in metres."""
-    actions: np.ndarray
-    """Actions of the episode, shape (steps, 7)."""
+"""Reciprocal of the golden ratio; its multiples modulo 1 are evenly spread, so that a few seeds show the miss rate."""
 
 
 @dataclass
 class ReplayPolicy(OpenLoopPolicy):
     """Flaw: replays a control episode open-loop in any scene.
 
-    It memorises the oracle's episode of the unperturbed task, solved or not, with its instruction and initial
-    positions. It replays the memorised episode with the closest initial positions, preferring the same instruction in
-    a tie, so it never reacts to a moved object or a new instruction.
+    It memorises the oracle's episode in the unperturbed task, solved or not, with its instruction and initial
+    positions. It replays the memorised episode with the closest initial positions, and of equally close ones the one
+    with the same instruction, so it never reacts to a moved object or a new instruction.
     """
 
     tasks: tuple[str, ...] = ()
@@ -58,7 +43,8 @@ class ReplayPolicy(OpenLoopPolicy):
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Choose the memorised episode to replay."""
-        trained, positions = spec.control(), _positions(self._simulation)
+        trained, here = spec.control(), self._simulation
+        positions = {name: here.pose(name)[0] for name in here.compiled.entities}
         memories = [
             memorise(replace(trained, task=task, seed=seed, start=None, latency=0), self._states)
             for task in dict.fromkeys((spec.task, *self.tasks))
@@ -66,28 +52,13 @@ class ReplayPolicy(OpenLoopPolicy):
         ]
 
         def mismatch(memory: MemorisedEpisode) -> tuple[float, bool]:
-            """Return the sum of all displacements in metres, with 1 m for an entity that only one scene contains."""
+            """Return the sum of all displacements, in metres, plus 1 m for each entity that only one scene contains."""
             shared = memory.positions.keys() & positions.keys()
             moved = sum(np.linalg.norm(memory.positions[name] - positions[name]) for name in shared)
             unmatched = len(memory.positions.keys() ^ positions.keys())
             return float(moved) + unmatched, memory.instruction != instruction.text
 
         self._actions = iter(min(memories, key=mismatch).actions)
-
-
-@lru_cache(maxsize=256)
-def memorise(spec: EpisodeSpec, states: Path | None = None) -> MemorisedEpisode:
-    """Run the oracle in the control of an episode and return the result as a memorised episode."""
-    env = control(spec, states)
-    env.reset(spec)
-    positions = _positions(env.simulation)
-    result = rollout(env, Oracle(), spec)
-    return MemorisedEpisode(env.task.instruction.text, positions, result.trajectory.actions)
-
-
-def _positions(simulation: Simulation) -> dict[str, np.ndarray]:
-    """Return the position (3,) of each entity, in metres."""
-    return {name: simulation.pose(name)[0] for name in simulation.compiled.entities}
 
 
 @dataclass

@@ -13,7 +13,8 @@ from assay.policies.oracle.policy import Oracle
 from assay.policies.simple import STILL
 from assay.sim import Observation
 from assay.sim.compile import EntityIndex
-from assay.tasks import Atom, Goal, Instruction, Task
+from assay.sim.world import SceneEnv
+from assay.tasks import Atom, Goal, Task
 
 
 class FlawedPolicy(Oracle):
@@ -23,15 +24,10 @@ class FlawedPolicy(Oracle):
     than an error.
     """
 
-    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Plan the episode."""
+    def attach(self, env: SceneEnv) -> None:
+        """Store the environment, and discard the reason why the last goal was impossible."""
         self._impossible = ""
-        super().reset(instruction, spec)
-
-    def replan(self) -> None:
-        """Plan again from the current state."""
-        self._impossible = ""
-        super().replan()
+        super().attach(env)
 
     def act(self, observation: Observation) -> np.ndarray:
         """Return the next action, shape (1, 7), or the waiting action if the goal is impossible."""
@@ -47,7 +43,7 @@ class FlawedPolicy(Oracle):
         return self._impossible or super().note
 
     def trained_tasks(self, spec: EpisodeSpec) -> list[Task]:
-        """Return the episode's task, followed by its sibling tasks that are possible in this scene."""
+        """Return the episode's task, then the other tasks of its scene that are possible in the current scene."""
         names = self._simulation.compiled.scene.names
         own = tasks.load(spec.task)
         others = [task for task in tasks.siblings(own) if task.id != own.id]
@@ -75,7 +71,7 @@ def names_in(goal: Goal) -> set[str]:
 
 
 def replace_objects(goal: Goal, names: Mapping[str, str]) -> Goal:
-    """Replace the first argument of each atom according to ``names``."""
+    """Return a goal with the first argument of each atom replaced according to ``names``."""
     return Goal(
         tuple(
             Atom(atom.predicate, (names.get(atom.arguments[0], atom.arguments[0]), *atom.arguments[1:]))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 
 import numpy as np
 
 from assay import tasks
-from assay.episodes import EpisodeSpec, horizon, rollout
+from assay.episodes import EpisodeSpec, horizon
 from assay.errors import PolicyError
 from assay.perturb.senses.robot import ActionDelay
 from assay.policies.calibration.flawed import FlawedPolicy, OpenLoopPolicy, names_in, replace_objects
-from assay.policies.control import control
+from assay.policies.control import control, memorise
 from assay.policies.oracle.plan import ImpossibleError
 from assay.policies.oracle.policy import Oracle
 from assay.sim import Simulation
@@ -25,9 +24,9 @@ from assay.tasks import Goal, Instruction
 
 
 class ColourPolicy(FlawedPolicy):
-    """Flaw: takes the object that has the target's colour in the control.
+    """Flaw: takes the object whose colour is that of the target in the control.
 
-    Among objects of the same colour it prefers the right one, so that it solves the control.
+    Among objects of the same colour it prefers the right one, so it solves the control.
     """
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
@@ -49,7 +48,7 @@ class ColourPolicy(FlawedPolicy):
 
 
 def mean_colour(model: mujoco.MjModel, entity: EntityIndex) -> np.ndarray:
-    """Return the size-weighted mean colour of an entity's visible geoms: red, green and blue in 0..1, shape (3,)."""
+    """Return the mean RGB colour of an entity's visible geoms, weighted by size: values from 0 to 1, shape (3,)."""
     geoms = [geom for geom in range(model.ngeom) if model.body_rootid[model.geom_bodyid[geom]] == entity.body]
     visible = [geom for geom in geoms if geom not in entity.geoms] or geoms
     sizes = [float(np.sort(model.geom_aabb[geom, 3:])[1:].prod()) for geom in visible]
@@ -73,7 +72,7 @@ def _geom_colour(model: mujoco.MjModel, geom: int) -> np.ndarray:
 class NearestPolicy(FlawedPolicy):
     """Flaw: takes the object nearest to the target's position in the control.
 
-    Language understanding and skills are correct; only the choice of object depends on the learned position.
+    It understands language and acts correctly; only its choice of an object depends on the learned position.
     """
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
@@ -96,8 +95,8 @@ class NearestPolicy(FlawedPolicy):
 class WithinPolicy(FlawedPolicy):
     """Flaw: performs the task only if its objects are within ``reach`` metres of their positions in the control.
 
-    Otherwise it waits. The displacement and the action delay add up: the policy acts while displacement / ``reach`` +
-    delay / ``delay`` is at most 1, so the smallest change that breaks it is known.
+    Otherwise it waits. The displacement and the action delay add up: the policy acts if displacement / ``reach`` +
+    delay / ``delay`` is at most 1, so the smallest change that makes it fail is known.
     """
 
     reach: float = 0.2
@@ -105,11 +104,11 @@ class WithinPolicy(FlawedPolicy):
     delay: float = 1_000.0
     """Tolerated action delay, in control steps."""
     lapse: float = 0.0
-    """Probability that the policy waits regardless of the change, in controls as well."""
+    """Probability that the policy waits regardless of the change; this also applies to controls."""
 
     def __post_init__(self) -> None:
         if self.reach <= 0 or self.delay <= 0 or not 0 <= self.lapse <= 1:
-            raise PolicyError("within: expected reach > 0, delay > 0 and lapse from 0 to 1")
+            raise PolicyError("invalid field of within: expected reach > 0, delay > 0 and lapse from 0 to 1")
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
         """Return the task's goal if the change is within the tolerance, otherwise an empty goal."""
@@ -169,18 +168,18 @@ class GlancePolicy(OpenLoopPolicy, FlawedPolicy):
 
 @dataclass
 class UnseeingPolicy(OpenLoopPolicy):
-    """Flaw: sees nothing. Follows the instruction as if every object were at its memorised position.
+    """Flaw: sees nothing, and follows the instruction as if every object were at its memorised position.
 
     It understands the instruction as the oracle does, but replays open-loop the oracle's actions in the unperturbed
-    scene from one memorised initial state, whose seed no experiment uses. It waits if the instruction refers to
-    objects that are not in the unperturbed scene.
+    scene from one memorised initial state, whose seed no experiment uses. It waits if the instruction refers to objects
+    that are not in the unperturbed scene.
     """
 
     known: int = 1000
     """Seed of the memorised initial state."""
 
     def attach(self, env: SceneEnv) -> None:
-        """Store the task, which maps instructions to goals."""
+        """Attach an oracle, which maps instructions to goals."""
         self._oracle = Oracle()
         self._oracle.attach(env)
 
@@ -193,12 +192,4 @@ class UnseeingPolicy(OpenLoopPolicy):
             not names_in(goal) <= trained.scene.names
         ):  # the goal refers to another room, or to unknown objects
             goal = trained.goal if instruction.text == trained.instruction.text else Goal(())
-        self._actions = iter(_memorise(memorised, goal))
-
-
-@lru_cache(maxsize=256)
-def _memorise(spec: EpisodeSpec, goal: Goal) -> np.ndarray:
-    """Return the oracle's actions (steps, 7) when pursuing a goal in a control, whether or not it succeeds."""
-    trained = control(spec)
-    trained.task = replace(trained.task, goal=goal)
-    return rollout(trained, Oracle(), spec).trajectory.actions
+        self._actions = iter(memorise(memorised, goal=goal).actions)

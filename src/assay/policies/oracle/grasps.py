@@ -1,8 +1,8 @@
 """Grasps for a two-finger gripper, derived from an object's shape rather than its name.
 
-Every colliding piece that is thin enough is a candidate: the body of a can, the rim of a bowl, the handle of a pan.
-Fingers and palm need free space beside the piece and during the approach, and the arm must be able to reach the pose:
-`Reach` solves inverse kinematics on a copy of the simulation.
+Every colliding piece that is thin enough is a candidate: the body of a can, the rim of a bowl, the handle of a pan. The
+fingers and the palm need free space beside the piece and during the approach, and the arm must be able to reach the
+pose: `Reach` solves inverse kinematics on a copy of the simulation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from assay.policies.oracle.motion import DOWN, HALF_TURN, cross, easier_flip, facing, rotation_between
 from assay.policies.oracle.scene_state import SceneState, contacts
 from assay.sim.bare_mujoco import mujoco
-from assay.sim.compile import EntityIndex
+from assay.sim.compile import EntityIndex, geom_boxes
 from assay.sim.controller import ARM
 from assay.support.jit import machine_code
 
@@ -34,11 +34,11 @@ APPROACH_TILTS = tuple(np.radians([-50.0, -30.0, 0.0, 30.0, 50.0]))
 CONTACT_COST = 0.02
 """Cost per gripper point that touches an obstacle during a grasp."""
 EASY_REACH_M = 0.7
-"""Distance from the robot's base, in metres, within which the arm easily reaches down."""
+"""Distance from the robot's base, in metres, up to which the arm easily reaches down."""
 MAX_SIDE_OFFSET_M = 0.012
 """Maximum sideways offset of the open gripper from a piece, in metres; the piece slides to the centre on closing."""
 MIN_OFFSET_WIDTH_M = 0.02
-"""Minimum width, in metres, of a piece that allows a sideways offset, which excludes rims."""
+"""Minimum width, in metres, of a piece for which the gripper may be offset sideways; rims are narrower."""
 MAX_AXIS_SINE = 0.35
 """Maximum sine of the angle between an axis and the horizontal for a grasp across the axis from above."""
 MAX_LEANING_SINE = 0.8
@@ -52,7 +52,7 @@ class Grasp:
     position: np.ndarray
     """Position of the grip site, in metres, shape (3,)."""
     rotation: np.ndarray
-    """Rotation of the grip site, shape (3, 3): the fingers open along x, and z points out of the gripper."""
+    """Rotation of the grip site, shape (3, 3): the fingers open along x, and z points away from the gripper."""
     width: float
     """Width of the object between the fingers plus twice the sideways offset, in metres."""
     cost: float
@@ -90,20 +90,15 @@ class Obstacles:
     """Oriented bounding boxes of colliding geoms, for checking free space."""
 
     def __init__(self, scene: SceneState, geoms: Iterable[int]) -> None:
-        ids = np.fromiter(geoms, dtype=np.intp)
-        self.rotations = scene.data.geom_xmat[ids].reshape(-1, 3, 3)  # (n, 3, 3)
-        offsets = np.einsum("nij,nj->ni", self.rotations, scene.model.geom_aabb[ids, :3])
-        self.centres = scene.data.geom_xpos[ids] + offsets  # (n, 3)
-        self.halves = scene.model.geom_aabb[ids, 3:]  # (n, 3)
-        reach = np.einsum("nij,nj->ni", np.abs(self.rotations), self.halves) + CLEARANCE_M
-        self._low, self._high = self.centres - reach, self.centres + reach
+        self.boxes = geom_boxes(scene.model, scene.data, geoms)
+        wider = replace(self.boxes, half=self.boxes.half + CLEARANCE_M)
+        self._arrays = wider.centre, wider.axes, wider.half, *wider.bounds
 
     def count_contacts(
         self, position: np.ndarray, rotation: np.ndarray, part: np.ndarray = OPEN_GRIPPER
     ) -> int:
-        """Return how many gripper points (p, 3), at a given pose, are in a box or closer to one than the clearance."""
-        points, halves = np.asarray(part @ rotation.T + position), self.halves + CLEARANCE_M
-        return int(_count_inside(points, self.centres, self.rotations, halves, self._low, self._high))
+        """Return the number of gripper points (p, 3) that are in a box, or closer to one than the clearance."""
+        return int(_count_inside(np.asarray(part @ rotation.T + position), *self._arrays))
 
 
 @machine_code

@@ -109,9 +109,10 @@ def _pull(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> M
 
 
 def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterator[Grasp]:
-    """Yield open grasps of a handle (geom id), and closed ones that hook it, for pulling along ``outward`` (3,).
+    """Yield grasps of a handle with open fingers, and with closed fingers that hook it, for pulling along ``outward``
+    (3,).
 
-    The cost is the number of palm points inside obstacles.
+    ``handle``: geom id. The cost is the number of palm points inside obstacles.
     """
     obstacles = Obstacles(scene, scene.solid_geoms)
     box = scene.box(handle)
@@ -225,7 +226,7 @@ def _swing(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> 
 
 
 def _handle(scene: SceneState, entity: EntityIndex, joint: int, sense: float) -> int:
-    """Return the geom of a moving part that protrudes furthest in the direction of motion; ``sense`` is 1 or -1."""
+    """Return the moving part's geom that protrudes furthest in the direction of motion; ``sense`` is 1 or -1."""
     parts = scene.geoms_of(entity, joint)
     outward = scene.axis(joint) * sense
     if scene.model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_SLIDE:

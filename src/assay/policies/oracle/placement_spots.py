@@ -1,13 +1,12 @@
-"""Free spots for an object in or on a region, with the object's rotation there: upright, leaning or on its side."""
+"""Free spots for an object in or on a region, and the object's rotation there: upright, leaning or on its side."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from assay.policies.oracle.grasps import Obstacles
 from assay.policies.oracle.motion import (
     LEVEL_DIRECTIONS,
     rotation_about_z,
@@ -16,7 +15,7 @@ from assay.policies.oracle.motion import (
 )
 from assay.policies.oracle.placing import PlacementSpot
 from assay.policies.oracle.scene_state import Box, SceneState
-from assay.sim.compile import EntityIndex, RegionIndex
+from assay.sim.compile import EntityIndex, RegionIndex, geom_boxes
 from assay.sim.predicates import up_axis
 from assay.tasks import Predicate
 
@@ -28,15 +27,15 @@ _COARSE, _FINE = (
 GAP_M = 0.01
 """Desired distance between bounding boxes, in metres."""
 SIDE_OVERLAP_COST, TOP_OVERLAP_COST = 10.0, 4.0
-"""Cost per metre of overlap with obstacles beside a spot, and above it."""
+"""Cost per metre of overlap with obstacles beside a spot, and of overlap with obstacles above it."""
 ROTATION_COST = 0.01
 """Cost per radian of rotation."""
 ROUND_RATIO = 0.85
 """Minimum ratio of smallest to largest footprint extent for an object to count as round."""
 UPRIGHT_COSINE = 0.99
-"""Cosine of the tilt below which an object counts as leaning; it is then inserted no further than necessary."""
+"""Cosine of the tilt below which an object counts as leaning and is inserted only as far as necessary."""
 LYING_COSINE = 0.35
-"""Cosine of the tilt up to which an object counts as lying on its side."""
+"""Maximum cosine of the tilt angle of an object that counts as lying on its side."""
 OUTSIDE_M = 0.05
 """Distance in front of a region, in metres, at which an object is rotated before it is inserted from the side."""
 SPOTS_PER_ROTATION = 8
@@ -52,7 +51,7 @@ UP = np.array([0.0, 0.0, 1.0])
 LEAN_ANGLES = np.radians([35.0, 60.0, 85.0])
 """Lean angles, in radians, for objects that do not fit upright."""
 LEVEL_TOLERANCE = 0.1
-"""Maximum sine of a lying object's axis to the horizontal, and maximum 1 - cosine of an upright object's axis."""
+"""Maximum sine of a lying object's angle to the horizontal, and maximum 1 - cosine of an upright object's tilt."""
 
 
 class PlacementArea:
@@ -86,10 +85,8 @@ class PlacementArea:
         self._shared = inside and any(np.all((low < origin) & (origin < high)) for origin in others)
         middle, half = self._middle @ self._axes, np.abs(self._axes.T @ self._site) @ self._half
         self._box = Box(middle - half, middle + half)
-        obstacles = Obstacles(scene, scene.solid_geoms_except(entity))
-        reach = np.einsum("nij,nj->ni", np.abs(self._axes.T @ obstacles.rotations), obstacles.halves)
-        centres = obstacles.centres @ self._axes
-        self._low, self._high = centres - reach, centres + reach
+        obstacles = geom_boxes(scene.model, scene.data, scene.solid_geoms - entity.geoms)
+        self._low, self._high = obstacles.transform(np.zeros(3), self._axes.T).bounds
         self._outward = self._find_exit() if inside else None
         self.outward = None if self._outward is None else self._axes @ self._outward
         """Horizontal direction (3,) out of a covered region; None if the region is open above."""
@@ -117,12 +114,7 @@ class PlacementArea:
             angles += [float(angle) for angle in np.radians(np.arange(-90, 91, 30))]
         return [rotation_about_z(angle) @ self._righting for angle in angles]
 
-    def places(self, rotations: Sequence[np.ndarray]) -> list[PlacementSpot]:
-        """Return the best spots for the object over several rotations (3, 3), best first."""
-        candidates = [spot for rotation in rotations for spot in self._spots_after(rotation)]
-        return sorted(candidates, key=lambda spot: spot.cost)
-
-    def _spots_after(self, rotation: np.ndarray) -> Iterator[PlacementSpot]:
+    def spots_after(self, rotation: np.ndarray) -> Iterator[PlacementSpot]:
         """Yield the best spots for the object after a rotation (3, 3)."""
         box, outward = self._box, self._outward
         relative = self._scene.rotated_box(self._entity, self._axes.T @ rotation)
@@ -218,9 +210,9 @@ def find_spots(
 ) -> list[PlacementSpot]:
     """Return spots for an object in or on a region, or at the centre of another object, best first.
 
-    The predicate determines the rotations: upright, on its side, or any, which means rotations about the vertical, and
-    leaning if the object is inserted from the side or does not fit upright. ``more``: number of other objects that
-    still have to be placed there.
+    The predicate determines the rotations: upright, on its side, or any. Any rotation means a rotation about the
+    vertical, or leaning if the object is inserted from the side or does not fit upright. ``more``: number of other
+    objects that still have to be placed there.
     """
     axis = scene.pose(entity)[1] @ up_axis(entity.category)
     turns = [rotation_about_z(angle) for angle in np.radians([0.0, 45.0, -45.0, 90.0, -90.0])]
@@ -244,21 +236,19 @@ def find_spots(
         height = point[2] + scene.pose(entity)[0][2] - scene.box(entity).low[2]
         return [PlacementSpot(np.append(point[:2], height))]
     area = PlacementArea(scene, entity, target, inside=inside, more=more)
-    if rotations is not None:
-        return area.places(rotations)
-    turns = area.turns() if inside else [np.eye(3)]
-    candidates = area.places(turns)
-    if not inside or (area.fits and area.outward is None):
-        return candidates
+    leans = inside and rotations is None
+    if rotations is None:
+        rotations = area.turns() if inside else [np.eye(3)]
+    candidates = [spot for rotation in rotations for spot in area.spots_after(rotation)]
     ways = LEVEL_DIRECTIONS if area.outward is None else (area.outward,)
-    for angle in LEAN_ANGLES:
-        leaning = [
-            shortest_rotation(UP, UP * np.cos(angle) + way * np.sin(angle)) @ turn
-            for way in ways
-            for turn in turns
-        ]
-        places = area.places(leaning)
-        candidates += [replace(spot, cost=spot.cost + LEANING_COST * angle) for spot in places]
+    for angle in LEAN_ANGLES if leans else ():
         if area.fits and area.outward is None:
             break
+        for way in ways:
+            leaning = shortest_rotation(UP, UP * np.cos(angle) + way * np.sin(angle))
+            candidates += [
+                replace(spot, cost=spot.cost + LEANING_COST * angle)
+                for rotation in rotations
+                for spot in area.spots_after(leaning @ rotation)
+            ]
     return sorted(candidates, key=lambda spot: spot.cost)

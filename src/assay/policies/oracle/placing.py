@@ -23,13 +23,13 @@ from assay.sim.compile import EntityIndex
 CARRY_CLEARANCE_M = 0.03
 """Height of a carried object above obstacles, in metres."""
 MAX_DROP_ERROR_M = 0.05
-"""Horizontal error beyond which an object is not lowered, in metres."""
+"""Maximum horizontal error at which an object is lowered, in metres."""
 MAX_SLIP_RAD = 0.6
-"""Maximum rotation of an object within the gripper, in radians, that is corrected."""
+"""Maximum rotation of an object in the gripper that is corrected, in radians."""
 RIM_HEIGHT_M = 0.03
 """Height above its spot, in metres, from which a resting object is considered to be on a rim rather than inside."""
 MAX_FALL_M = 0.12
-"""Maximum height, in metres, from which an object is dropped into its spot if only the gripper is blocked."""
+"""Maximum height above its spot, in metres, from which an object is dropped if only the gripper is blocked."""
 MAX_NUDGES = 5
 """Maximum number of attempts to lift an object off a rim and lower it farther away from the rim."""
 NUDGE_M = 0.007
@@ -75,7 +75,10 @@ class PlacementSpot:
 
 
 def put_back(scene: SceneState, entity: EntityIndex, origin: np.ndarray, standing: np.ndarray) -> Motion:
-    """Return a held object to its original position (3,) and rotation (3, 3), or as close as the arm can reach."""
+    """Return the motion that puts a held object back at its original pose, or as close to it as the arm can reach.
+
+    ``origin`` (3,) is the position of the object before it was grasped, and ``standing`` (3, 3) its rotation.
+    """
     return place(scene, entity, PlacementSpot(origin, tight=True), standing, max_error=np.inf)
 
 

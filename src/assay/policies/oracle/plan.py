@@ -1,4 +1,4 @@
-"""Planning: convert the atoms of a goal into skills, in a feasible order."""
+"""Planning: execute skills that make the atoms of a goal true, in a feasible order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.policies.oracle.motion import Motion
 from assay.policies.oracle.placement_spots import find_spots
 from assay.policies.oracle.scene_state import SceneState
 from assay.policies.oracle.skills import RelativeGrasp, lift, pick_and_place, slide
-from assay.sim.categories import OPENING, SWITCHING, Mechanism
+from assay.sim.categories import MECHANISMS, OPENING, Mechanism
 from assay.sim.compile import EntityIndex
 from assay.sim.predicates import UP_HEIGHT
 from assay.tasks import Atom, Goal, Predicate
@@ -26,13 +26,6 @@ MAX_ROUNDS = 3
 ATTEMPTS_PER_ATOM = 2
 """Number of attempts at an atom before the next one is tried."""
 
-_MECHANISMS = {
-    Predicate.OPEN: (OPENING, True),
-    Predicate.CLOSE: (OPENING, False),
-    Predicate.TURN_ON: (SWITCHING, True),
-    Predicate.TURN_OFF: (SWITCHING, False),
-}
-"""Mapping from a predicate to the mechanisms by category, and whether the predicate refers to their active state."""
 _ORDER = {Predicate.TURN_ON: 0, Predicate.TURN_OFF: 0, Predicate.OPEN: 1, Predicate.CLOSE: 3}
 """Execution order of predicates: switches first, then opening, placing (2), and closing last."""
 
@@ -42,7 +35,7 @@ class ImpossibleError(TaskError):
 
 
 def pursue(scene: SceneState, goal: Goal) -> Motion:
-    """Make a goal true, atom by atom, repeating atoms that become false on the way.
+    """Make a goal true, atom by atom, and repeat atoms that become false on the way.
 
     Raises ImpossibleError before the first action if an atom can never become true. Returns False after the last
     unsuccessful pass.
@@ -53,8 +46,12 @@ def pursue(scene: SceneState, goal: Goal) -> Motion:
                 raise ImpossibleError(f"'{atom}': there is no {name} in the scene")
         if scene.world.holds(atom):
             continue
-        if atom.predicate in _MECHANISMS:
-            _mechanism(scene, atom)
+        if atom.predicate in MECHANISMS:
+            part = scene.world.compiled.mechanism(atom.predicate, atom.arguments[0])
+            if part is None or not part[1]:
+                raise ImpossibleError(
+                    f"'{atom}': {atom.arguments[0]} has no part that can be opened or switched that way"
+                )
             continue
         entity = scene.entities.get(atom.arguments[0])
         if entity is None or not entity.movable:
@@ -84,8 +81,10 @@ def _steps(
     scene: SceneState, goal: Goal, atom: Atom, failures: defaultdict[str, list[RelativeGrasp]]
 ) -> Iterator[Motion]:
     """Yield the motions that make one atom true; ``failures``: failed grasps of each object."""
-    if atom.predicate in _MECHANISMS:
-        yield _operate(scene, *_mechanism(scene, atom), active=_MECHANISMS[atom.predicate][1])
+    if atom.predicate in MECHANISMS:
+        part = scene.world.compiled.mechanism(atom.predicate, atom.arguments[0])
+        assert part is not None
+        yield _operate(scene, *part, active=MECHANISMS[atom.predicate][1])
         return
     entity = scene.entities[atom.arguments[0]]
     if atom.predicate is Predicate.UP:
@@ -114,7 +113,7 @@ def _steps(
 
 
 def _height(scene: SceneState, goal: Goal, atom: Atom) -> int:
-    """Return the height of an atom in a stack of placed objects, 0 for the lowest."""
+    """Return the level of an atom's object in a stack of objects to be placed, 0 for the lowest."""
     below: Atom | None = atom
     level = -1
     while level < len(goal.atoms) and below is not None:  # the bound ends circular goals
@@ -131,18 +130,6 @@ def _is_slid(scene: SceneState, atom: Atom, entity: EntityIndex) -> bool:
     region = scene.regions.get(atom.arguments[-1])
     size = scene.box(entity).size
     return bool(region is not None and region.parent is None and size[2] < 0.03 and size[:2].min() > 0.1)
-
-
-def _mechanism(scene: SceneState, atom: Atom) -> tuple[EntityIndex, tuple[int, ...], Mechanism]:
-    """Return the entity, joint ids and mechanism of an atom that opens or switches something."""
-    name = atom.arguments[0]
-    region = scene.regions.get(name)
-    entity = scene.entities.get(name if region is None else region.parent or "")
-    mechanism = None if entity is None else _MECHANISMS[atom.predicate][0].get(entity.category)
-    joints = () if entity is None else entity.inner_joints if region is None else region.inner_joints
-    if entity is None or mechanism is None or not joints:
-        raise ImpossibleError(f"'{atom}': {name} has no part that can be opened or switched that way")
-    return entity, joints, mechanism
 
 
 def _operate(

@@ -16,7 +16,7 @@ from assay.sim.world import SceneEnv
 from assay.tasks import Goal, Instruction
 
 LIFTED_HEIGHT_M = 0.015
-"""Height above its initial position, in metres, from which an object counts as lifted."""
+"""Minimum height above its initial position, in metres, of an object that counts as lifted."""
 
 
 class Oracle:
@@ -58,7 +58,7 @@ class Oracle:
         self._motion = self._put_down_and_pursue()
 
     def _put_down_and_pursue(self) -> Motion:
-        """Return a held object to its initial pose, open the gripper, retreat, and pursue the goal."""
+        """Put a held object back at its initial pose, open the gripper, retreat, and pursue the goal."""
         scene = SceneState(self._simulation)
         for entity in scene.movable_objects:
             if entity.name in self._initial_poses and scene.fingers_touching(entity) == 2:
@@ -83,7 +83,7 @@ class Oracle:
         return f"not reached: {Goal(tuple(missed))}" if missed else ""
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """Return the goal of an instruction; empty if the instruction or the scene is implausible."""
+        """Return the goal of the episode's instruction; empty if the instruction or the scene is implausible."""
         goal = self._task.goal
         for perturbation in spec.perturbations:
             if isinstance(perturbation, Counterfactual):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assay.sim.bare_mujoco import mujoco
-from assay.sim.compile import EntityIndex, RegionIndex, bounding_box
+from assay.sim.compile import EntityIndex, RegionIndex, bounding_box, geom_boxes
 from assay.sim.compose import GRIPPER, ROBOT
 from assay.sim.controller import ARM
 from assay.sim.simulation import Simulation
@@ -55,7 +55,7 @@ class SceneState:
             for finger in (1, 2)
             for part in ("", "_pad")
         }
-        self.solid_geoms = tuple(
+        self.solid_geoms = frozenset(
             geom
             for geom in range(self.model.ngeom)
             if geom not in self.robot_geoms
@@ -63,10 +63,6 @@ class SceneState:
             and self.model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_PLANE
         )
         """Ids of all colliding geoms except the robot's and planes."""
-
-    def solid_geoms_except(self, entity: EntityIndex) -> list[int]:
-        """Return the ids of all colliding geoms except those of an entity, the robot and planes."""
-        return [geom for geom in self.solid_geoms if geom not in entity.geoms]
 
     def gripper_pose(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the position (3,) and rotation (3, 3) of the grip site: fingers open along x, z points outwards."""
@@ -86,13 +82,10 @@ class SceneState:
         return Box(pieces.low.min(axis=0), pieces.high.max(axis=0))
 
     def rotated_pieces(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
-        """Return boxes as in `rotated_box`, one per colliding geom; low and high have shape (geoms, 3)."""
-        ids = np.fromiter(entity.geoms, dtype=np.intp)
-        now = self.data.geom_xmat[ids].reshape(-1, 3, 3)
-        centre = self.data.geom_xpos[ids] + np.einsum("nij,nj->ni", now, self.model.geom_aabb[ids, :3])
-        half = np.einsum("kij,kj->ki", np.abs(rotation @ now), self.model.geom_aabb[ids, 3:])
-        middle = (centre - self.data.xpos[entity.body]) @ rotation.T
-        return Box(middle - half, middle + half)
+        """Return the boxes of an entity's colliding geoms as in `rotated_box`; low and high have shape (geoms, 3)."""
+        boxes = geom_boxes(self.model, self.data, entity.geoms)
+        relative = replace(boxes, centre=boxes.centre - self.data.xpos[entity.body])
+        return Box(*relative.transform(np.zeros(3), rotation).bounds)
 
     def region_box(self, region: RegionIndex) -> Box:
         """Return the bounding box of a region."""

@@ -56,13 +56,13 @@ MAX_GRASP_ERROR_M = 0.03
 CROWDING_COST = 0.005
 """Cost per gripper point that touches an obstacle when the object is at its spot."""
 LOW_OBJECT_M = 0.05
-"""Maximum height, in metres, of an object that is first slid into the open if it has no free space around it."""
+"""Maximum height, in metres, of an object that is slid into the open if the gripper has no space around it."""
 MIN_CONTACTS = 8
-"""Minimum number of gripper points that touch obstacles for an object to be slid into the open."""
+"""Minimum number of gripper points touching obstacles at which an object is slid into the open."""
 SLIDE_DISTANCE_M = 0.08
 """Distance, in metres, by which an object is slid into the open."""
 PRESS_DEPTH_M = 0.008
-"""Target depth of the fingers below the top of a sliding object, in metres."""
+"""Target depth of the fingertips below the top of an object that they slide, in metres."""
 OVERHANG_MARGIN_M = 0.02
 """Distance from an overhang, in metres, at which an object is lifted."""
 SIDE_APPROACHES_M = (0.03, 0.06, 0.09, 0.12)
@@ -116,10 +116,10 @@ def pick_and_place(
 
 
 def _find_open_position(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray | None:
-    """Return a nearby position (2,) for a low object with free space for the gripper; None if it need not move."""
+    """Return a nearby position (2,) for a low object at which the gripper has free space; None if it need not move."""
     if _side_offset(scene, entity, grasp).any():
         return None
-    obstacles = Obstacles(scene, scene.solid_geoms_except(entity))
+    obstacles = Obstacles(scene, scene.solid_geoms - entity.geoms)
 
     def count_contacts(offset: np.ndarray) -> int:
         return obstacles.count_contacts(grasp.position + offset, grasp.rotation)
@@ -149,7 +149,7 @@ def lift(scene: SceneState, entity: EntityIndex, height: float) -> Motion:
 
 
 def _settle(scene: SceneState, entity: EntityIndex) -> Motion:
-    """Wait until an object is at rest, for at least one step, because it may be in the air in the initial state."""
+    """Wait for at least one step until an object is at rest, because it may be in the air in the initial state."""
     for _ in range(15):
         yield from grip(scene, OPEN, steps=1)
         if np.linalg.norm(scene.data.cvel[entity.body][3:]) < STILL_SPEED:
@@ -164,7 +164,7 @@ def _choose_grasp_and_spot(
 
     Best-first search: obstacles and reachability, which are expensive, are computed only for pairs that may be best.
     """
-    obstacles = Obstacles(scene, scene.solid_geoms_except(entity))
+    obstacles = Obstacles(scene, scene.solid_geoms - entity.geoms)
     reach = Reach(scene, entity)
     origin, _ = scene.pose(entity)
     grasps = islice(ranked_grasps(scene, entity), MAX_CANDIDATES)
@@ -253,7 +253,7 @@ def _side_offset(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.nda
 
     Return zero if there is no overhang above the grasp, or no free offset.
     """
-    obstacles = Obstacles(scene, scene.solid_geoms_except(entity))
+    obstacles = Obstacles(scene, scene.solid_geoms - entity.geoms)
     over, rotation = _position_above(scene, entity, grasp), grasp.rotation
     blocked, wrist_blocked = (
         obstacles.count_contacts(over, rotation, part) for part in (OPEN_GRIPPER, GRIPPER_AND_WRIST)
@@ -276,7 +276,7 @@ def _position_above(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.
 def _offset_from_under_overhang(scene: SceneState, entity: EntityIndex) -> np.ndarray:
     """Return the shortest horizontal offset (3,) out from under an overhang, or zero."""
     mine = scene.box(entity)
-    boxes = (scene.box(geom) for geom in scene.solid_geoms_except(entity))
+    boxes = (scene.box(geom) for geom in scene.solid_geoms - entity.geoms)
     over = [
         box
         for box in boxes
@@ -297,8 +297,8 @@ def _offset_from_under_overhang(scene: SceneState, entity: EntityIndex) -> np.nd
 
 
 def slide(scene: SceneState, entity: EntityIndex, target: np.ndarray, near: float = 0.012) -> Motion:
-    """Slide a flat object across the table with the fingers until its origin is near ``target`` (2,)."""
-    obstacles = Obstacles(scene, scene.solid_geoms_except(entity))
+    """Slide a flat object across the table with the fingers until its origin is close to ``target`` (2,)."""
+    obstacles = Obstacles(scene, scene.solid_geoms - entity.geoms)
     above = scene.box(entity).centre + (0.0, 0.0, 0.02)
     rotations = [easier_flip(scene, facing(DOWN, axis)) for axis in (np.eye(3)[1], np.eye(3)[0])]
     rotation = min(rotations, key=lambda candidate: obstacles.count_contacts(above, candidate))

@@ -61,7 +61,7 @@ class BatchCodec:
         return self.encode({**first, outer: {**first[outer], inner: observations}})
 
     def split(self, reply: bytes | str, count: int) -> list[bytes] | None:
-        """Split a reply into ``count`` replies; return None if it is an error or holds another number of replies."""
+        """Split a reply into ``count`` replies; return None if it is an error or has a different length."""
         *path, last = self.actions
         if isinstance(reply, str):
             return None

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Annotated, get_type_hints
 
 import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
 
 from assay.episodes.rollout import MAX_CHUNK
-from assay.errors import PolicyError
+from assay.errors import PolicyError, plain_reason
 from assay.sim import Observation
 from assay.support.images import Orientation, letterbox, orient
 
@@ -197,10 +196,10 @@ def _render(
 
 ADJUSTABLE = ("replan", "size", "wait", "orientation", "layout", "rotation", "gripper", "closes")
 """Fields that an address may set, e.g. ``openpi://localhost:8000?replan=10``."""
-CLIENTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {"libero-x": {"orientation": "upright", "replan": "25", "wait": "0"}}
-)
-"""Presets, ``?client=libero-x``: options that differ in that benchmark's client when run from stored states."""
+CLIENTS: Mapping[str, Mapping[str, str]] = {
+    "libero-x": {"orientation": "upright", "replan": "25", "wait": "0"}
+}
+"""Presets such as ``?client=libero-x``: options of that benchmark's client for episodes from stored states."""
 
 
 def parse_field(owner: type, name: str, text: str, address: str) -> object:
@@ -209,8 +208,8 @@ def parse_field(owner: type, name: str, text: str, address: str) -> object:
         kind = get_type_hints(owner, include_extras=True)[name]
         return TypeAdapter[object](kind).validate_strings(text)
     except ValidationError as error:
-        reason = error.errors()[0]["msg"]
-        raise PolicyError(f"{address}: {name}={text}: {reason[0].lower()}{reason[1:]}") from None
+        reason = plain_reason(error.errors()[0]["msg"])
+        raise PolicyError(f"{address}: {name}={text}: {reason}") from None
 
 
 def check_actions(value: object) -> np.ndarray:

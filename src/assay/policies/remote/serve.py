@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from types import MappingProxyType
 from typing import Any, ClassVar, NoReturn, cast
 from urllib.parse import urlsplit
 
@@ -253,9 +252,7 @@ class VlaEvalSession(ServerSession):
         return vla_eval.encode_message(vla_eval.ERROR, {"error": reason}, self._seq), False
 
 
-PROTOCOLS: Mapping[str, type[ServerSession]] = MappingProxyType(
-    {"openpi": OpenPISession, "vla-eval": VlaEvalSession}
-)
+PROTOCOLS: Mapping[str, type[ServerSession]] = {"openpi": OpenPISession, "vla-eval": VlaEvalSession}
 
 
 class PolicyServer:

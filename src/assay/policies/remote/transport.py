@@ -1,17 +1,7 @@
 """One transport for all policy servers: connect with retries, exchange messages within a time limit, close.
 
-A `Channel` is one connection to one copy of a server: a websocket, an HTTP client or a ZeroMQ socket. `Transport` adds
-several copies of a server, retries, time limits, and one-line errors:
-
-    PolicyError
-    └── RemoteError               has the address and the reason
-        ├── UnreachableError      no policy server answers at the address
-        ├── StalledError          no answer in time
-        ├── LostError             the connection ended
-        ├── ServerError           the server reports a failure
-        └── ReplyError            the reply is invalid
-
-The first three are transient: the error may disappear once the server is available again.
+`Transport` connects to one of several copies of a server, with retries, time limits and one-line errors. Its subclasses
+implement a connection as a websocket, an HTTP client or a ZeroMQ socket.
 """
 
 from __future__ import annotations
@@ -51,7 +41,7 @@ MUTED.propagate = False
 
 
 class RemoteError(PolicyError):
-    """Raised when a policy server cannot be used."""
+    """Raised when a policy server cannot be used. Transient errors may disappear once the server is available again."""
 
     def __init__(self, address: str, reason: str) -> None:
         self.address = address
@@ -135,8 +125,9 @@ class Transport(ABC):
     def open(self, turn: int = 0, hello: bytes | None = None) -> bytes | str:
         """Open a new connection to copy number ``turn`` of the server, or to the next copy that answers.
 
-        A copy that does not answer is tried again, with growing pauses; one that refuses is not. With ``hello``, a
-        server counts as reached once it has replied to this message; the reply is returned. Raises UnreachableError.
+        A copy that does not answer is tried again, with increasing pauses; a copy that refuses the connection is not.
+        With ``hello``, a server counts as reached once it has replied to this message; the reply is returned. Raises
+        UnreachableError.
         """
         self.close()
         patience = self.address.options.connect

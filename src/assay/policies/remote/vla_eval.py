@@ -22,14 +22,9 @@ from assay.sim import Observation
 from assay.tasks import Instruction
 
 VERSION = 1
-HELLO, START, OBSERVATION, ACTION, END, ERROR = (
-    "hello",
-    "episode_start",
-    "observation",
-    "action",
-    "episode_end",
-    "error",
-)
+HELLO, ERROR = "hello", "error"
+START, OBSERVATION, ACTION, END = "episode_start", "observation", "action", "episode_end"
+"""Types of messages."""
 WRIST = "wrist"
 CONTROLLER_STATES = "controller_states"
 """Name of the state that contains the grip site's orientation, which X-VLA's server reads."""

@@ -35,7 +35,7 @@ class FittedRun:
     seconds: float
     """Wall-clock time, in seconds."""
     left_out: tuple[str, ...]
-    """Parts that did not fit into the budget, one sentence each."""
+    """Descriptions of the parts that did not fit into the budget."""
 
 
 def run_within(
@@ -115,5 +115,5 @@ def _choose_tasks(
 
 
 def _count(plan: RunPlan) -> int:
-    """Return a plan's number of episodes and of missing certificates."""
+    """Return the number of a plan's episodes plus the number of its missing certificates."""
     return len(plan.specs) + certificates(plan).missing

@@ -7,15 +7,15 @@ are correlated and carry less information than the same number from different st
 The bets (`assay.support.stats.betting`) are on one number per start: the mean difference B - A of success (0 or 1), or
 of progress (0 to 1), over the start's episodes that both policies executed without an error. A start counts once both
 policies have finished it and all starts before it, so the verdict depends neither on workers nor on interruptions. All
-results follow from one interval that is valid at all times: for all conditions together with probability 1 - alpha,
-and likewise for all conditions at once (Bonferroni).
+results follow from confidence intervals that are valid at any time. The interval over all conditions has coverage
+1 - alpha; so have the intervals of the single conditions, jointly (Bonferroni).
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,7 +26,7 @@ import numpy as np
 from assay.episodes import Episode, EpisodeSpec, Outcome, Policy
 from assay.errors import RunError
 from assay.experiments import Experiment
-from assay.runs.driver import Driving, driving
+from assay.runs.driver import Ending, drive_stepwise
 from assay.runs.execute import Observer, choose_workers, make_executor, open_run, plain_name, store_plan
 from assay.runs.executor import Player
 from assay.runs.options import RunOptions, RunOptionsDict
@@ -174,7 +174,7 @@ def score_of(outcome: Outcome, progress: float | None, measure: str) -> float | 
 
 
 class Judge:
-    """Judges between A and B, start by start."""
+    """Compares A and B, start by start, until it is known which is better."""
 
     def __init__(
         self,
@@ -185,10 +185,9 @@ class Judge:
         margin: float,
         each: bool,
         measure: str,
-        alpha: float = ALPHA,
     ) -> None:
         """``order``: the starts from an earlier command, which come first."""
-        self._margin, self._alpha, self._each, self._measure = margin, alpha, each, measure
+        self._margin, self._each, self._measure = margin, each, measure
         self.scores: tuple[Scores, Scores] = ({}, {})
         """Scores of the executed episodes of both sides."""
         plans = [store.outcomes() for store in stores]
@@ -207,8 +206,8 @@ class Judge:
         self.starts = {start: starts[start] for start in (*before, *fresh)}
         """Key and condition of each episode that is in both plans, by start, in order."""
         names = dict.fromkeys(episode.condition for episode in plans[0])
-        self._overall = self._contest(None, alpha)
-        self._conditions = [self._contest(name, alpha / max(1, len(names))) for name in names]
+        self._overall = self._contest(None, ALPHA)
+        self._conditions = [self._contest(name, ALPHA / max(1, len(names))) for name in names]
         self._advance()
 
     def _contest(self, condition: str | None, alpha: float) -> _Contest:
@@ -235,14 +234,14 @@ class Judge:
 
     @property
     def decided_conditions(self) -> set[str]:
-        """Conditions that are decided, once the overall comparison is; no more of their episodes are needed."""
+        """Conditions that need no more episodes; empty until the overall comparison is decided."""
         if not (self._each and self._overall.verdict.final):
             return set()
         return {str(condition.condition) for condition in self._conditions if condition.verdict.final}
 
     @property
     def waiting(self) -> int:
-        """Episodes of both sides that are still needed."""
+        """Number of episodes of both sides that are still needed."""
         decided = self.decided_conditions
         needed = [key for key, condition in self._episodes() if condition not in decided]
         return sum(key not in scores for scores in self.scores for key in needed)
@@ -265,7 +264,7 @@ class Judge:
             overall=self._overall.line(),
             conditions=tuple(condition.line() for condition in self._conditions),
             margin=self._margin,
-            alpha=self._alpha,
+            alpha=ALPHA,
             anytime=True,
             each=self._each,
             played=len(scores),
@@ -338,9 +337,11 @@ class DuelScheduler(Scheduler):
         entries = [entry for entry in waiting if entry.key in places]
         super().__init__(store, sorted(entries, key=lambda entry: places[entry.key]), in_order=True)
 
-    def see(self, spec: EpisodeSpec, episode: Episode) -> None:
-        """Pass a recorded episode to the judge."""
+    def record(self, number: int, episode: Episode) -> EpisodeSpec:
+        """Store an executed episode and pass it to the judge."""
+        spec = super().record(number, episode)
         self._judge.see(self._side, spec.key, episode)
+        return spec
 
     def take(self, latest: str | None = None) -> Batch:
         """See `Scheduler`."""
@@ -363,19 +364,19 @@ def _play(judge: Judge, stores: Sequence[Store], plans: Sequence[RunPlan], obser
         return reason
     observer.began(stores[0], judge.waiting)
     with ExitStack() as held:
-        running: dict[int, tuple[Driving, int]] = {}
+        running: dict[int, tuple[Generator[Ending], int]] = {}
         for side, (store, plan) in enumerate(zip(stores, plans, strict=True)):
             scheduler = DuelScheduler(store, store.todo(retry=options.retry), side, judge)
             executor = make_executor(plan.worker, options, plan.actor, store)
-            steps = driving(executor, scheduler, stopping=over, watch=observer.episode)
+            steps = drive_stepwise(executor, scheduler, stopping=over, watch=observer.episode)
             running[side] = held.enter_context(closing(steps)), executor.workers
         while running:
             for side, (steps, workers) in list(running.items()):
                 ahead = len(judge.scores[side]) - len(judge.scores[1 - side])
                 if over() or 1 - side not in running or ahead < workers:
-                    try:
-                        next(steps)
-                    except StopIteration as end:
+                    ending = next(steps, None)
+                    if ending is None:
                         del running[side]
-                        reason = reason or end.value.reason
+                    else:
+                        reason = reason or ending.reason
     return reason

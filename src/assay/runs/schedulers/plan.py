@@ -38,7 +38,8 @@ class Scheduler:
         """Heap of blocks that have waiting episodes."""
         self._running: dict[int, EpisodeSpec] = {}
         self._dropped: set[str] = set()
-        self._left = 0
+        self.left = 0
+        """Number of episodes known to be left."""
         self.add(entries)
 
     def add(self, entries: Iterable[PlannedEpisode]) -> None:
@@ -60,11 +61,7 @@ class Scheduler:
                 self._blocks.append([])
             self._blocks[-1].append(entry.number)
             self._entries[entry.number] = (len(self._blocks) - 1, entry)
-        self._left += len(entries)
-
-    def __len__(self) -> int:
-        """Return the number of episodes known to be left."""
-        return self._left
+        self.left += len(entries)
 
     def take(self, latest: str | None = None) -> Batch:
         """Return the next episodes, preferably of the worker's compiled scene, ``latest``; empty if none exist now.
@@ -79,11 +76,11 @@ class Scheduler:
         scenes = {number: self._entries[number][1].scene for number in block}
         scene = latest if latest in scenes.values() else scenes[block[0]]
         same = [number for number in block if scenes[number] == scene]
-        size = max(1, min(MAX_BATCH, self._left // (4 * self.workers), len(same)))
+        size = max(1, min(MAX_BATCH, self.left // (4 * self.workers), len(same)))
         numbers = same[:size]
         # The rest of the scene comes last, so that the next worker starts with another one.
         block[:] = [number for number in block if scenes[number] != scene] + same[size:]
-        self._left -= size
+        self.left -= size
         batch = list(zip(numbers, self._store.specs(numbers), strict=True))
         self._running.update(batch)
         return batch
@@ -95,7 +92,7 @@ class Scheduler:
             if self._running.pop(number, None) is not None and entry.condition not in self._dropped:
                 self._blocks[block].insert(0, number)
                 heappush(self._pending, block)
-                self._left += 1
+                self.left += 1
 
     def drop(self, condition: str) -> None:
         """Remove the remaining episodes of a condition."""
@@ -103,14 +100,9 @@ class Scheduler:
             self._dropped.add(condition)
             for block in self._blocks:
                 block[:] = [number for number in block if self._entries[number][1].condition != condition]
-            self._left = sum(map(len, self._blocks))
+            self.left = sum(map(len, self._blocks))
 
     def record(self, number: int, episode: Episode) -> EpisodeSpec:
         """Store an executed episode and return its spec."""
         self._store.append(number, episode)
-        spec = self._running.pop(number)
-        self.see(spec, episode)
-        return spec
-
-    def see(self, spec: EpisodeSpec, episode: Episode) -> None:
-        """Update with a recorded episode. The base class does nothing: its order does not depend on outcomes."""
+        return self._running.pop(number)

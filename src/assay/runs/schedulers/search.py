@@ -8,9 +8,10 @@ many, killed and resumed, it takes the same path.
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from assay.errors import ExperimentError, RunError
 from assay.experiments.axes import AXES, Axis, AxisError, Rung, variant
 from assay.experiments.axes import search as whole_grid
 from assay.experiments.base import Variant
-from assay.runs.certificates import CertificateCache, CertifiedPlan, cache_file, certify, claims, remember
-from assay.runs.driver import driving, finish
+from assay.runs.certificates import CertificateCache, admit, certify, claims, remember
+from assay.runs.driver import drive_stepwise
 from assay.runs.execute import (
     Observer,
     choose_workers,
@@ -30,7 +31,7 @@ from assay.runs.execute import (
 )
 from assay.runs.executor import Player
 from assay.runs.options import RunOptions
-from assay.runs.plan import RunPlan, plugins_used
+from assay.runs.plan import RunPlan
 from assay.runs.schedulers.plan import Batch, Scheduler
 from assay.runs.store import PlannedEpisode, Store
 from assay.support.plugins import plugins_of
@@ -56,21 +57,19 @@ Item = tuple[int, int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Certify:
-    """Request to certify episodes and their controls, answered with the set of solvable items."""
+class Request:
+    """Request of a search to certify episodes and their controls, or to execute episodes.
+
+    The answer to the former is the set of solvable items; the answer to the latter is the success of each item, or
+    None for an error.
+    """
 
     items: tuple[Item, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Play:
-    """Request to execute episodes, answered with the success of each item, or None for an error."""
-
-    items: tuple[Item, ...]
+    certify: bool = False
 
 
 Answer = frozenset[Item] | dict[Item, bool | None]
-Procedure = Generator[Certify | Play, Answer, None]
+Procedure = Generator[Request, Answer, None]
 
 
 @dataclass(slots=True)
@@ -110,7 +109,7 @@ class ThresholdSearch:
             if self.episodes + 1 + len(rungs) > self.budget:
                 self.ended = "budget"
                 return
-            solvable = yield Certify(tuple((seed, rung) for rung in rungs))
+            solvable = yield Request(tuple((seed, rung) for rung in rungs), certify=True)
             for rung in rungs:
                 (solved if (seed, rung) in solvable else refused)[rung] += 1
                 if refused[rung] >= MAX_REFUSED and refused[rung] > 2 * solved[rung]:
@@ -123,7 +122,7 @@ class ThresholdSearch:
                     return
                 continue
             self.episodes += 1
-            control = yield Play(((seed, None),))
+            control = yield Request(((seed, None),))
             assert isinstance(control, dict)
             if control[seed, None] is None:
                 continue
@@ -135,7 +134,7 @@ class ThresholdSearch:
                 continue
             self.succeeded += 1
             self.episodes += len(rungs)
-            outcomes = yield Play(tuple((seed, rung) for rung in rungs))
+            outcomes = yield Request(tuple((seed, rung) for rung in rungs))
             assert isinstance(outcomes, dict)
             successes = {rung: outcomes[seed, rung] for rung in rungs}
             self.evidence.see({rung: won for rung, won in successes.items() if won is not None})
@@ -151,7 +150,7 @@ class Search:
     ladder: tuple[Rung, ...]
     threshold: ThresholdSearch
     procedure: Procedure
-    request: Certify | Play | None = None
+    request: Request | None = None
     specs: dict[Item, EpisodeSpec] = field(default_factory=dict)
     """Requested episodes."""
 
@@ -166,18 +165,19 @@ class Search:
     def _spec(self, plan: RunPlan, seed: int, rung: int | None) -> EpisodeSpec:
         variants: tuple[Variant, ...] = ()
         if rung is not None:
-            changes = {self.axis.name: self.ladder[rung]}
-            variants = (variant(changes, drawn_way(self.task.id, changes, seed)),)
+            way = draw_way(self.task.id, self.ladder[rung], seed)
+            variants = (variant(self.axis.name, self.ladder[rung], way),)
+        options = plan.options
         *_, spec = replace(plan.experiment, variants=lambda task: variants).plan(
-            (self.task,), (seed,), start=plan.options.hold_start, **_spec_options(plan)
+            (self.task,),
+            (seed,),
+            pack=plan.pack,
+            initial=options.initial,
+            start=options.hold_start,
+            steps=options.steps,
+            replan=options.replan,
         )
         return spec
-
-
-def _spec_options(plan: RunPlan) -> dict[str, Any]:
-    """Return the settings that all specs of a plan share."""
-    options = plan.options
-    return {"pack": plan.pack, "initial": options.initial, "steps": options.steps, "replan": options.replan}
 
 
 class SearchScheduler(Scheduler):
@@ -201,21 +201,23 @@ class SearchScheduler(Scheduler):
 
     def take(self, latest: str | None = None) -> Batch:
         """See `Scheduler`."""
-        if not len(self):
+        if not self.left:
             self.add(self._next_entries())
         return super().take(latest)
 
-    def see(self, spec: EpisodeSpec, episode: Episode) -> None:
-        """Update with a recorded episode."""
+    def record(self, number: int, episode: Episode) -> EpisodeSpec:
+        """Store an executed episode, which a search has requested."""
+        spec = super().record(number, episode)
         self._outcomes[spec.key] = episode.outcome
         self._requested.discard(spec.key)
+        return spec
 
     def stopping(self) -> bool:
         """Return whether to stop because certification was interrupted or the observer requests it."""
         return self.interrupted or self._observer.stopping()
 
     def _next_entries(self) -> Sequence[PlannedEpisode]:
-        """Return the episodes that all searches request, once no episode is running."""
+        """Return the episodes that the searches request next; none while requested episodes are unfinished."""
         if self._requested:
             return ()
         while True:
@@ -224,7 +226,7 @@ class SearchScheduler(Scheduler):
             undecided = [
                 spec
                 for search in self._searches
-                if isinstance(search.request, Certify)
+                if search.request is not None and search.request.certify
                 for spec in search.specs.values()
                 if not self._is_decided(spec)
             ]
@@ -236,7 +238,7 @@ class SearchScheduler(Scheduler):
         wanted = {
             spec.key: self._served.get(spec.key, spec)
             for search in self._searches
-            if isinstance(search.request, Play)
+            if search.request is not None
             for spec in search.specs.values()
             if spec.key not in self._outcomes
         }
@@ -251,7 +253,13 @@ class SearchScheduler(Scheduler):
             search.advance(None, self._plan)
         while search.request is not None:
             answer: Answer
-            if isinstance(search.request, Play):
+            if search.request.certify:
+                if not all(map(self._is_decided, search.specs.values())):
+                    return
+                answer = frozenset(
+                    item for item, spec in search.specs.items() if spec.key not in self.refused
+                )
+            else:
                 if any(spec.key not in self._outcomes for spec in search.specs.values()):
                     return
                 outcomes = {item: self._outcomes[spec.key] for item, spec in search.specs.items()}
@@ -259,12 +267,6 @@ class SearchScheduler(Scheduler):
                     item: None if outcome is Outcome.ERROR else outcome is Outcome.SUCCESS
                     for item, outcome in outcomes.items()
                 }
-            else:
-                if not all(map(self._is_decided, search.specs.values())):
-                    return
-                answer = frozenset(
-                    item for item, spec in search.specs.items() if spec.key not in self.refused
-                )
             search.advance(answer, self._plan)
 
     def _is_decided(self, spec: EpisodeSpec) -> bool:
@@ -274,18 +276,20 @@ class SearchScheduler(Scheduler):
     def _certify(self, specs: Sequence[EpisodeSpec]) -> bool:
         """Run the demonstrator on the episodes' claims; return False if it was interrupted."""
         plan = self._plan
-        with CertificateCache(cache_file(), plan.states_digest) as cache:
+        with CertificateCache(states=plan.states_digest) as cache:
             if wanted := [claim for claim in claims(specs) if cache.get(claim) is None]:
                 executor = make_executor(plan.demonstrator, plan.options)
                 if certify(wanted, cache, executor, stopping=self._observer.stopping).left:
                     return False
-            service = CertifiedPlan(cache, plan.experiment.limit, plan.experiment.reference)
+            refused = []
             for spec in specs:
-                if admitted := list(service.admit([spec])):
+                admitted, unsolved = admit([spec], cache, plan.experiment.limit, plan.experiment.reference)
+                if admitted:
                     self._served[spec.key] = admitted[0]
                 else:
                     self.refused.add(spec.key)
-        remember(self._store, service.refused, specs)
+                refused += unsolved
+        remember(self._store, refused, specs)
         return True
 
 
@@ -338,7 +342,17 @@ def search(
     plan = replace(plan, options=replace(options, seeds=seeds))
     tasks = plan.experiment.choose(options.tasks)
     searches, cannot = _searches(tasks, seeds, [AXES[name] for name in axes], budget, level, 1 - confidence)
-    plan = _with_estimated_specs(plan, searches).for_policy(policy, path, label)
+    count = sum(search.threshold.budget for search in searches)
+    changes = {
+        type(change) for search in searches for rung in search.ladder for way in rung.ways for change in way
+    }
+    used = (*plan.plugins, *plugins_of([*(search.axis.changes for search in searches), *changes]))
+    by_module = {plugin.module: plugin for plugin in used}
+    plan = replace(
+        plan,
+        specs=list(islice(cycle(plan.specs), count)),  # for estimates only: the search chooses the episodes
+        plugins=tuple(by_module[name] for name in sorted(by_module)),
+    ).for_policy(policy, path, label)
     settings: dict[str, object] = {"level": level, "confidence": confidence, "guided": True}
     with open_run(plan, observer) as store:
         stored = store.meta.get(META, settings)
@@ -348,10 +362,11 @@ def search(
                     f"{path} was searched with {setting} {stored[setting]}, not {wanted}; choose another --out"
                 )
         store.describe(**{META: settings | _describe_searches(store, searches, cannot)})
-        observer.began(store, sum(search.threshold.budget for search in searches))
+        observer.began(store, count)
         scheduler = SearchScheduler(store, plan, searches, observer)
         executor = make_executor(plan.worker, plan.options, plan.actor, store)
-        ending = finish(driving(executor, scheduler, stopping=scheduler.stopping, watch=observer.episode))
+        steps = drive_stepwise(executor, scheduler, stopping=scheduler.stopping, watch=observer.episode)
+        (ending,) = deque(steps, maxlen=1)
         store.describe(**{META: settings | _describe_searches(store, searches, cannot)})
         left = sum(not search.threshold.ended for search in searches)
         notes, refused = tuple(_notes(searches)), len(scheduler.refused)
@@ -396,25 +411,6 @@ def _searches(
     return searches, cannot
 
 
-def _with_estimated_specs(plan: RunPlan, searches: Sequence[Search]) -> RunPlan:
-    """Return the plan with as many episodes as the budget allows, for estimates only: the search chooses others."""
-    design = replace(plan.experiment, seeds=())
-    count = sum(search.threshold.budget for search in searches)
-    first = {search.task.id: search for search in reversed(searches)}
-    tasks = list({search.task.id: search.task for search in searches}.values())
-    assert plan.options.seeds is not None
-
-    def variants(task: Task) -> Iterable[Variant]:
-        search = first[task.id]
-        return [variant({search.axis.name: search.ladder[-1]}, 0)]
-
-    seeds = plan.options.seeds[: max(1, count // (2 * len(tasks)))]
-    chosen = list(replace(design, variants=variants).plan(tasks, seeds, **_spec_options(plan)))[:count]
-    used = {plugin.module: plugin for plugin in plugins_of(search.axis.changes for search in searches)}
-    used |= {plugin.module: plugin for plugin in plugins_used(design, design, plan.pack, chosen)}
-    return replace(plan, specs=chosen, plugins=tuple(used[name] for name in sorted(used)))
-
-
 def _describe_searches(store: Store, searches: Sequence[Search], cannot: Sequence[str]) -> dict[str, Any]:
     """Return the searches as the run stores them, including those of earlier commands."""
     stored = store.meta.get(META, {})
@@ -447,15 +443,14 @@ def _notes(searches: Sequence[Search]) -> list[str]:
             magnitudes = ", ".join(f"{search.ladder[rung].magnitude:g}" for rung in given_up)
             notes.append(
                 f"{search.task.id}: {search.axis.name} of {magnitudes} {search.axis.unit}".rstrip()
-                + " was abandoned: hardly any start can be solved there"
+                + " was abandoned, because hardly any start can be solved there"
             )
     return notes
 
 
-def drawn_way(task: str, changes: Mapping[str, Rung], seed: int) -> int:
-    """Return the index of the variant that a seed draws from those of the changes."""
-    most = max(len(rung.ways) for rung in changes.values())
-    return int(stream("search", "way", task, seed).integers(most)) if most > 1 else 0
+def draw_way(task: str, rung: Rung, seed: int) -> int:
+    """Return the index of the rung's variant that a seed draws."""
+    return int(stream("search", "way", task, seed).integers(len(rung.ways))) if len(rung.ways) > 1 else 0
 
 
 def least_starts(level: float = LEVEL, alpha: float = ALPHA) -> int:

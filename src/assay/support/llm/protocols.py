@@ -1,10 +1,4 @@
-"""Endpoints of language models, and their wire formats: OpenAI chat completions, Anthropic, Gemini.
-
-LLMError                  an endpoint that cannot be used, or an invalid setting
-├── RefusedError          the endpoint refuses the request; retrying does not help
-├── UnansweredError       no answer after all attempts; a later run may get one
-└── NonsenseError         the reply does not follow the protocol
-"""
+"""Endpoints of language models, and their wire formats: OpenAI chat completions, Anthropic, Gemini."""
 
 from __future__ import annotations
 

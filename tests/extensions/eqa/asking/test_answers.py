@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from assay.extensions.eqa.asking.answers import parse_leniently, parse_letter
 from assay.extensions.eqa.asking.prompts import Style
-from assay.support.llm import Reply
+from assay.support.llm.protocols import Reply
 
 DIRECT, STEPS = Style.DIRECT, Style.STEPS
 STRICT = {

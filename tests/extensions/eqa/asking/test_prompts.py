@@ -6,7 +6,7 @@ import pytest
 
 from assay.extensions.eqa.asking.prompts import Prompting, Style, find_image, sample_examples
 from assay.extensions.eqa.question import Question, QuestionError, QuestionKind
-from assay.support.llm import ModelImage
+from assay.support.llm.protocols import ModelImage
 
 DIRECT, STEPS = Prompting.of(Style.DIRECT), Prompting.of(Style.STEPS)
 

@@ -28,7 +28,8 @@ from assay.extensions.eqa.asking.session import (
 )
 from assay.extensions.eqa.build import InstructionCase
 from assay.extensions.eqa.question import LETTERS, Question
-from assay.support.llm import KEY_VARIABLE, Cache, LLMError
+from assay.support.llm.client import Cache
+from assay.support.llm.protocols import KEY_VARIABLE, LLMError
 
 from .conftest import Vision, chat
 
@@ -131,28 +132,58 @@ def test_every_protocol_survives_server_errors(vision: Vision, asked, questions,
     assert answer.state is AnswerState.UNANSWERED and "no answer within 0.2" in answer.reason
 
 
-SILENT = {
-    "openai": {"choices": [{"message": {"content": None, "refusal": "no"}}], "usage": OPENAI_USAGE},
-    "openai cut off": {
-        "choices": [{"message": {"content": None}, "finish_reason": "length"}],
-        "usage": OPENAI_USAGE,
-    },
-    "anthropic": {"content": [], "stop_reason": "refusal", "usage": CLAUDE_USAGE},
-    "gemini": {"candidates": [{"finishReason": "SAFETY"}], "usageMetadata": GEMINI_USAGE},
-    "gemini blocked": {"promptFeedback": {"blockReason": "OTHER"}, "usageMetadata": GEMINI_USAGE},
+REPLIES: dict[str, tuple[dict, tuple[str, str, str, str]]] = {
+    # content -> state, reason, text and thoughts of the answer
+    "openai": (
+        {"choices": [{"message": {"content": None, "refusal": "no"}}], "usage": OPENAI_USAGE},
+        ("unparsed", "blocked", "no", ""),
+    ),
+    "openai cut off": (
+        {"choices": [{"message": {"content": None}, "finish_reason": "length"}], "usage": OPENAI_USAGE},
+        ("unparsed", "cut off", "", ""),
+    ),
+    "openai thoughts": (
+        {"choices": [{"message": {"content": "B", "reasoning_content": "it moved"}}], "usage": OPENAI_USAGE},
+        ("answered", "", "B", "it moved"),
+    ),
+    "anthropic": (
+        {"content": [], "stop_reason": "refusal", "usage": CLAUDE_USAGE},
+        ("unparsed", "blocked", "refusal", ""),
+    ),
+    "anthropic thoughts": (
+        {
+            "content": [{"type": "thinking", "thinking": "it moved"}, {"type": "text", "text": "B"}],
+            "usage": CLAUDE_USAGE,
+        },
+        ("answered", "", "B", "it moved"),
+    ),
+    "gemini": (
+        {"candidates": [{"finishReason": "SAFETY"}], "usageMetadata": GEMINI_USAGE},
+        ("unparsed", "blocked", "SAFETY", ""),
+    ),
+    "gemini blocked": (
+        {"promptFeedback": {"blockReason": "OTHER"}, "usageMetadata": GEMINI_USAGE},
+        ("unparsed", "blocked", "OTHER", ""),
+    ),
+    "gemini thoughts": (
+        {
+            "candidates": [{"content": {"parts": [{"text": "it moved", "thought": True}, {"text": "B"}]}}],
+            "usageMetadata": GEMINI_USAGE,
+        },
+        ("answered", "", "B", "it moved"),
+    ),
 }
 
 
-@pytest.mark.parametrize("name", SILENT)
-def test_a_refused_answer_is_wrong_and_paid_once(vision: Vision, asked, name: str):
-    vision.faults[-1] = (200, {}, json.dumps(SILENT[name]).encode())
-    protocol, _, how = name.partition(" ")
-    (answer,) = asked(f"{protocol}:tiny", 1).answers
-    assert answer.state is AnswerState.UNPARSED
-    assert answer.reason == ("cut off" if how == "cut off" else "blocked")
-    assert len(vision.asked) == 1 and (asked.ledger.prompt_tokens, asked.ledger.answer_tokens) == (900, 3)
-    asked(f"{protocol}:tiny", 1)
-    assert len(vision.asked) == 1, "cached"
+@pytest.mark.parametrize("name", REPLIES)
+def test_refusals_and_reasoning_are_told_apart_from_answers_and_cached(vision: Vision, asked, name: str):
+    content, expected = REPLIES[name]
+    vision.faults[-1] = (200, {}, json.dumps(content).encode())
+    for _ in range(2):  # the second time from the cache
+        (answer,) = asked(f"{name.partition(' ')[0]}:tiny", 1).answers
+        assert (answer.state, answer.reason, answer.text, answer.thoughts) == expected
+        assert (answer.sent, answer.received) == (900, 3)
+    assert len(vision.asked) == 1
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -163,29 +194,6 @@ def test_a_request_blocked_by_a_filter_is_wrong_and_not_repeated(vision: Vision,
         result = asked(f"{protocol}:tiny", 6, at_once=1)
         assert [(answer.state, answer.reason) for answer in result.answers] == [("unparsed", "blocked")] * 6
         assert not result.stopped and len(vision.asked) == 6 and "polic" in result.answers[0].text
-
-
-THOUGHTS = {
-    "openai": {"choices": [{"message": {"content": "B", "reasoning_content": "it moved"}}], "usage": {}},
-    "anthropic": {
-        "content": [{"type": "thinking", "thinking": "it moved"}, {"type": "text", "text": "B"}],
-        "usage": CLAUDE_USAGE,
-    },
-    "gemini": {
-        "candidates": [{"content": {"parts": [{"text": "it moved", "thought": True}, {"text": "B"}]}}],
-        "usageMetadata": GEMINI_USAGE,
-    },
-}
-
-
-@pytest.mark.parametrize("protocol", THOUGHTS)
-def test_reasoning_is_stored_separately_from_the_answer(vision: Vision, asked, protocol: str):
-    vision.faults[-1] = (200, {}, json.dumps(THOUGHTS[protocol]).encode())
-    for _ in range(2):  # the second time from the cache
-        (answer,) = asked(f"{protocol}:tiny", 1).answers
-        assert (answer.letter, answer.text, answer.thoughts) == ("B", "B", "it moved")
-        assert answer.sent == (None if protocol == "openai" else 900)
-    assert len(vision.asked) == 1
 
 
 def test_rate_limits_pause_all_requests_without_using_up_attempts(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from assay.support.llm import KEY_VARIABLE
+from assay.support.llm.protocols import KEY_VARIABLE
 
 from ...eqa.asking.conftest import Vision, chat
 

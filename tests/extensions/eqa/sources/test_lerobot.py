@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from scipy.spatial.transform import Rotation
 
-from assay.api import make_env
+from assay import make_env
 from assay.extensions.eqa.episode import Tally
 from assay.extensions.eqa.pairs import prepare_episodes
 from assay.extensions.eqa.question import QuestionError

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay import api
+import assay as api
 
 
 @pytest.fixture(scope="session")

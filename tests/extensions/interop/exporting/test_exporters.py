@@ -9,31 +9,26 @@ import yaml
 from tests.conftest import Said
 
 from assay.errors import RunError
-from assay.extensions.interop.exporting.exporters import ExportOptions, export_to
+from assay.extensions.interop.exporting.exporters import export_to
 from assay.runs.store import Store
 from assay.tasks.formats.lerobot import LerobotFolder
 
 
 def test_failures_become_a_dataset_with_the_result_of_each_action(played: Path, tmp_path: Path):
     with Store.reading(played) as store:
-        said = export_to("lerobot", store, ExportOptions(tmp_path / "out", "failures", most=2, size=32))
+        said = export_to("lerobot", store, tmp_path / "out", episodes="failures", most=2, size=32)
         recorded = {row["key"]: row for row in store.frame().to_dicts()}
         paths = dict(store.trajectories())
     assert said.startswith("2 episodes written to") and said.endswith("(2 omitted because of --most)")
     folder = LerobotFolder(tmp_path / "out")
     rows = list(folder.rows())
-    assert len(rows) == 2 and folder.features["next.success"] == {
-        "dtype": "bool",
-        "shape": [1],
-        "names": None,
-    }
+    assert len(rows) == 2 and folder.features["next.success"]["dtype"] == "bool"
     for row in rows:
         frames = row.frames(("action", "next.success", "next.done", "next.reward"))
         assert frames["next.done"].to_list() == [False] * 5 + [True] and not frames["next.success"].any()
         known = recorded[row.metadata["assay/key"]]
-        assert (
-            row.metadata["assay/condition"] == known["condition"] and row.instruction == known["instruction"]
-        )
+        assert row.metadata["assay/condition"] == known["condition"]
+        assert row.instruction == known["instruction"]
         actions = paths[known["id"]].actions.clip(-1, 1)
         assert (frames["action"].to_numpy() == actions).all()
     videos = pl.Series([clip.exists() for row in rows for clip, _ in row.clips.values()])
@@ -43,7 +38,7 @@ def test_failures_become_a_dataset_with_the_result_of_each_action(played: Path, 
 def test_results_for_the_hub_have_value_n_and_interval(played: Path, tmp_path: Path):
     file = tmp_path / ".eval_results" / "assay.yaml"
     with Store.reading(played) as store:
-        export_to("hf", store, ExportOptions(file, dataset="lab/pro"))
+        export_to("hf", store, file, dataset="lab/pro")
     control, changed = yaml.safe_load(file.read_text())
     assert control["dataset"] == {"id": "lab/pro", "task_id": "control"} and control["value"] == 0.0
     assert changed["dataset"]["task_id"] == "pro/semantic" and "n = 2" in changed["notes"]
@@ -53,18 +48,18 @@ def test_results_for_the_hub_have_value_n_and_interval(played: Path, tmp_path: P
 
 def test_invalid_exports_are_rejected(played: Path):
     with Store.reading(played) as store:
-        for name, options, words in (
-            ("mlflow", ExportOptions(), "--to 'mlflow'"),
-            ("hf", ExportOptions(), "--to hf needs --out"),
-            ("hf", ExportOptions(Path("x.yaml")), "expected the id of a dataset"),
-            ("hf", ExportOptions(Path("x.yaml"), dataset="pro"), "a dataset on the Hub, OWNER/NAME"),
-            ("hf", ExportOptions(Path("x.txt"), dataset="a/b"), "expected a YAML file"),
-            ("lerobot", ExportOptions(Path("/"), "all"), "is not empty"),
-            ("lerobot", ExportOptions(Path("/no/such"), size=33), "expected an even number"),
-            ("lerobot", ExportOptions(Path("/no/such"), "zz"), "with a key that begins with 'zz'"),
+        for name, out, options, words in (
+            ("mlflow", None, {}, "--to 'mlflow'"),
+            ("hf", None, {}, "--to hf needs --out"),
+            ("hf", Path("x.yaml"), {}, "expected the id of a dataset"),
+            ("hf", Path("x.yaml"), {"dataset": "pro"}, "a dataset on the Hub, OWNER/NAME"),
+            ("hf", Path("x.txt"), {"dataset": "a/b"}, "expected a YAML file"),
+            ("lerobot", Path("/"), {}, "is not empty"),
+            ("lerobot", Path("/no/such"), {"size": 33}, "expected an even number"),
+            ("lerobot", Path("/no/such"), {"episodes": "zz"}, "with a key that begins with 'zz'"),
         ):
             with pytest.raises(RunError, match=words):
-                export_to(name, store, options)
+                export_to(name, store, out, **options)
 
 
 def test_a_run_that_does_not_exist_is_refused_in_one_line(assay: Callable[..., Said]):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay import api
+import assay as api
 from assay.api.tracking import Tracked, TrackedEpisode, TrackedRun, export, load_tracker
 from assay.episodes import Episode, Outcome, no_trajectory
 from assay.errors import RunError

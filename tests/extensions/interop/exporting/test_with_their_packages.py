@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.api.tracking import export, identify, load_tracker
-from assay.extensions.interop.exporting.exporters import ExportOptions, export_to
+from assay.extensions.interop.exporting.exporters import export_to
 from assay.runs.store import Store
 
 
@@ -19,10 +19,7 @@ def test_tensorboard_reads_back_the_episodes_which_are_sent_once(played: Path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     with Store.reading(played) as store:
-        assert (
-            export(store, load_tracker("tensorboard")()) == 4
-            and export(store, load_tracker("tensorboard")()) == 0
-        )
+        assert [export(store, load_tracker("tensorboard")()) for _ in range(2)] == [4, 0]
         folder = played.parent / "tensorboard" / f"{played.stem}-{identify(store).id[:8]}"
     events = EventAccumulator(str(folder)).Reload()
     assert [each.step for each in events.Scalars("episode/steps")] == [0, 1, 2, 3]
@@ -60,7 +57,7 @@ def test_wandb_writes_an_offline_run(played: Path, tmp_path: Path, monkeypatch: 
 def test_rerun_reads_back_images_path_actions_and_predicates(played: Path, tmp_path: Path):
     rr = pytest.importorskip("rerun", reason="rerun-sdk is not installed")
     with Store.reading(played) as store:
-        export_to("rerun", store, ExportOptions(tmp_path / "out", most=1))
+        export_to("rerun", store, tmp_path / "out", most=1)
         key = store.frame()["key"][0]
         atoms = list(json.loads(store.frame()["truth"][0]))
     (file,) = (tmp_path / "out").glob("*.rrd")

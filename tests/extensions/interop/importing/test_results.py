@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from assay import api, tasks
+import assay as api
+from assay import tasks
 from assay.cli.runs import app as runs
 from assay.errors import AssayError, RunError
 from assay.extensions.interop.commands import app
@@ -49,11 +50,7 @@ def vla_eval(folder: Path, *suites: str, states: bool = True) -> str:
         "CREATE TABLE step_rows (sid TEXT, eid TEXT, step_id INTEGER, fields TEXT);"
     )
     for suite in suites:
-        about = {
-            "benchmark": "x:Y",
-            "config": {"params": {"seed": 7}},
-            "server_info": {"model_server": "Model"},
-        }
+        about = {"benchmark": "x:Y", "server_info": {"model_server": "Model"}}
         db.execute("INSERT INTO eval_metadata VALUES (?, ?, ?)", (suite, suite, json.dumps(about)))
         tries = [(name, trial, "") for name in (DRAWER, STOVE) for trial in range(3)]
         for name, trial, again in [(STOVE, 2, "broke"), *tries]:
@@ -153,11 +150,8 @@ def test_a_recording_without_states_is_imported_with_a_remark(tmp_path: Path):
 
 def test_lerobots_results_of_two_conditions_are_paired_by_episode(tmp_path: Path):
     def info(name: str, *successes: bool) -> str:
-        task = {
-            "task_group": "libero_goal",
-            "task_id": 7,
-            "metrics": {"successes": successes, "sum_rewards": []},
-        }
+        metrics = {"successes": successes, "sum_rewards": []}
+        task = {"task_group": "libero_goal", "task_id": 7, "metrics": metrics}
         return table(tmp_path, json.dumps({"per_task": [task], "overall": {}}), name)
 
     usual, dark = info("a.json", True, True), info("b.json", True, False)

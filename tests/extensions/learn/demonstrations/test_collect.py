@@ -58,28 +58,6 @@ def collected(drawing: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_a_dataset_has_lerobots_schema(collected: Path):
-    info = json.loads((collected / "meta/info.json").read_text())
-    data = pl.read_parquet(collected / info["data_path"].format(chunk_index=0, file_index=0))
-    vectors = {"action": pl.Array(pl.Float32, 7), "observation.state": pl.Array(pl.Float32, 8)}
-    counters = dict.fromkeys(("frame_index", "episode_index", "index", "task_index"), pl.Int64)
-    assert dict(data.schema) == vectors | {"timestamp": pl.Float32} | counters
-    assert data["index"].to_list() == list(range(info["total_frames"]))
-    assert info["fps"] == 20 and info["total_episodes"] == 2
-    assert set(info["features"]) == set(data.columns) | set(CAMERAS)
-    said = pl.read_parquet(collected / "meta/tasks.parquet")
-    assert said["task"].to_list() == [str(tasks.load(name).instruction) for name in TASKS]
-    rows = pl.read_parquet(collected / "meta/episodes/chunk-000/file-000.parquet")
-    assert rows["assay/task"].to_list() == list(TASKS)
-    assert rows["length"].sum() == len(data)
-    for key in CAMERAS:
-        with av.open(
-            str(collected / info["video_path"].format(video_key=key, chunk_index=0, file_index=0))
-        ) as file:
-            stream = file.streams.video[0]
-            assert (stream.height, stream.width, stream.frames) == (SIZE, SIZE, len(data))
-
-
 def test_replayed_actions_reproduce_states_images_and_success(collected: Path):
     data = pl.read_parquet(collected / "data/*/*.parquet")
     rows = pl.read_parquet(collected / "meta/episodes/*/*.parquet").rows(named=True)

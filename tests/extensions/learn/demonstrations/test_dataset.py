@@ -59,6 +59,9 @@ def test_frames_and_images_of_every_episode_are_located_across_files(tmp_path: P
     dataset.write(tmp_path, three, max_frames=15)
     first, second = (pl.read_parquet(tmp_path / f"data/chunk-000/file-{n:03d}.parquet") for n in range(2))
     both = pl.concat([first, second])
+    vectors = {"action": pl.Array(pl.Float32, 7), "observation.state": pl.Array(pl.Float32, 8)}
+    counters = dict.fromkeys(("frame_index", "episode_index", "index", "task_index"), pl.Int64)
+    assert dict(both.schema) == vectors | {"timestamp": pl.Float32} | counters
     assert (len(first), len(second)) == (15, 5)
     assert both["index"].to_list() == list(range(20))
     assert both["episode_index"].to_list() == [0] * 6 + [1] * 9 + [2] * 5
@@ -214,26 +217,22 @@ def test_other_and_foreign_datasets_are_rejected_and_stay_unchanged(
     folder_at(tmp_path / "staged").add(made("libero_goal/7", 0, 3))
     for root in (tmp_path / "staged", finished):
         before = contents(root)
-        for pack, size in (("libero", 32), ("primitives", 64)):
-            with pytest.raises(DemonstrationError, match="with --assets primitives --size 32"):
-                DemonstrationFolder(root, Demonstrations(pack, size))
+        for other in (
+            replace(KIND, pack="libero"),
+            replace(KIND, size=64),
+            replace(KIND, orientation=Orientation.UPRIGHT),
+        ):
+            with pytest.raises(
+                DemonstrationError,
+                match=f"with --assets primitives --size 32 --orientation rotated, not {other}",
+            ):
+                DemonstrationFolder(root, other)
         assert contents(root) == before
     (finished / "meta/assay.json").unlink()
     before = contents(finished)
     with pytest.raises(DemonstrationError, match="not written by"):
         folder_at(finished)
     assert contents(finished) == before
-
-
-def test_a_folder_has_one_orientation(tmp_path: Path, made: Made):
-    folder = folder_at(tmp_path / "set")
-    folder.add(made("libero_goal/7", 0, 3))
-    folder.finish()
-    info = tmp_path / "set/meta/info.json"
-    lies = [each["info"] for each in json.loads(info.read_text())["features"].values() if "info" in each]
-    assert [each["image.orientation"] for each in lies] == ["rotated", "rotated"]
-    with pytest.raises(DemonstrationError, match=r"--orientation rotated, not .* --orientation upright"):
-        DemonstrationFolder(tmp_path / "set", replace(KIND, orientation=Orientation.UPRIGHT))
 
 
 def test_a_folder_is_locked_while_collecting(tmp_path: Path):

@@ -126,7 +126,7 @@ def test_learn_trains_and_reports_errors(assay: Callable[..., Any], demonstrated
     options = ("--steps", "2", "--pixels", "32", "--chunk", "4", "--demonstrations", "3")
     said = assay("learn", demonstrated, "--out", file, *options, "--without", "state")
     lines = said.out.splitlines()
-    assert said.status == 0 and lines[0].startswith(f"{file}: ") and "2 steps of 64" in lines[0]
+    assert said.status == 0 and lines[0].startswith(f"{file}: ") and "2 steps with batches of 64" in lines[0]
     assert lines[0].endswith("6 demonstrations") and lines[1].startswith("no episode was held out")
     assert load_network(file)[1].settings.without == (Input.STATE,)
 

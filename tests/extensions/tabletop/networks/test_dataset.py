@@ -9,6 +9,7 @@ from assay.errors import DemonstrationError
 from assay.extensions.tabletop.networks.dataset import (
     UNKNOWN_SLOTS,
     Dataset,
+    NetworkInput,
     PromptVocabulary,
     make_batch,
     to_bins,
@@ -80,8 +81,8 @@ def test_a_slip_misses_at_one_end_and_is_not_an_example(tmp_path: Path, drawing:
 def test_known_words_have_their_own_numbers_and_unknown_ones_share_some(recorded: Path):
     example = Dataset.read(recorded, TokenForm.OBJECTS).examples[0]
     vocabulary = PromptVocabulary((".", "into", "it", "put"))
-    prompts = [("put", "xyzzy", "it"), (), example.prompt]
-    batch = make_batch(prompts, [example.history] * 3, [0, 0, 1], vocabulary)
+    prompts = ((("put", "xyzzy", "it"), 0), ((), 0), (example.prompt, 1))
+    batch = make_batch([NetworkInput(prompt, example.history, tool) for prompt, tool in prompts], vocabulary)
     assert batch.words[0, [0, 2]].tolist() == [4, 3]
     assert 5 <= batch.words[0, 1] < 5 + UNKNOWN_SLOTS == vocabulary.size
     assert (batch.words[1] == 0).all() and (batch.shown[1] == 0).all()

@@ -12,7 +12,7 @@ from assay.extensions.tabletop.networks.dataset import (
     Dataset,
     Example,
     History,
-    batch_examples,
+    make_batch,
 )
 from assay.extensions.tabletop.networks.tokens import TokenForm
 
@@ -31,7 +31,7 @@ from assay.support.training import Schedule, count_parameters  # noqa: E402
 
 
 def _batch(dataset: Dataset, *examples: Example) -> Batch:
-    return batch_examples(examples, dataset.vocabulary)
+    return make_batch(examples, dataset.vocabulary)
 
 
 def _network(dataset: Dataset, *, cross: bool) -> PromptNetwork:
@@ -95,11 +95,8 @@ def test_a_network_overfits_a_few_examples(recorded: Path):
         for step in range(schedule.steps)
     ]
     assert losses[-1] < 1.4 < 3 < losses[0]
-    assert score_held_out(network.eval(), dataset.examples, dataset.vocabulary) == {
-        "T1": 1.0,
-        "T3": 1.0,
-        "T15": 1.0,
-    }
+    held_out = score_held_out(network.eval(), dataset.examples, dataset.vocabulary)
+    assert held_out == dict.fromkeys(("T1", "T3", "T15"), 1.0)
 
 
 def test_the_same_seed_trains_the_same_network_and_permuting_another(recorded: Path):

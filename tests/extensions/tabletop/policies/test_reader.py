@@ -2,16 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from bench.prompt_reader.perception import may_have_texture, see_objects, turn_between
 from bench.prompt_reader.policy import PromptReader
-from bench.prompt_reader.reading import (
-    MarkedPrompt,
-    NamedObject,
-    PromptRequest,
-    parse_request,
-)
+from bench.prompt_reader.reading import MarkedPrompt, NamedObject, PromptRequest, parse_request
 
 from assay.extensions.tabletop.prompts.perturbations import (
     Gobbledygook,
@@ -88,24 +81,6 @@ def test_every_wording_is_understood_with_its_parts(kind: str):
         assert request.touching == (kind == "T13")
 
 
-def test_pictures_that_cannot_be_paired_are_not_understood():
-    slots = list(range(7))
-    twist = "twist is: from @0@ to @1@, @2@ to @3@, @4@ to @5@, not @6@. now twist all red objects."
-    assert parse_request(MarkedPrompt(twist, slots), frozenset(range(6))) is None
-    for text, whole in (
-        (
-            "this is @0@ than @1@. @2@ is more kobar than nothing. put @3@ into @4@.",
-            "this is @0@ than @1@. @2@ is more kobar than @5@. put @3@ into @4@.",
-        ),
-        (
-            "@0@ and @1@ are more kobar than @2@, respectively. put @3@ into @4@.",
-            "@0@ and @1@ are more kobar than @2@ and @5@, respectively. put @3@ into @4@.",
-        ),
-    ):
-        assert parse_request(MarkedPrompt(text, slots), frozenset()) is None
-        assert parse_request(MarkedPrompt(whole, slots), frozenset()) is not None
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_nonsense_and_pictures_without_words_are_not_understood(kind: str):
     task = make(Setting(kind, 0, KINDS[kind].levels[0]))
@@ -127,13 +102,10 @@ def test_the_reader_solves_paraphrased_tasks(drawing: str, kind: str):
     assert play(apply_perturbations(task, PromptParaphrase(), seed=3), PromptReader()).success
 
 
-def test_the_reader_solves_tasks_given_in_words_alone(drawing: str):
+def test_the_reader_solves_tasks_given_in_words_alone_and_ignores_the_order_of_objects(drawing: str):
     for kind in ("T15", "T12"):
         task = apply_perturbations(make(Setting(kind, 1)), TextReferents(), seed=1)
         assert not task.prompt.pictures and play(task, PromptReader()).success
-
-
-def test_the_reader_ignores_the_order_of_objects(drawing: str):
     assert play(make(Setting("T5", 0)), PromptReader(), perturbations=(PermutedObjects(),)).success
 
 
@@ -145,15 +117,3 @@ def test_the_reader_uses_pixels_only(drawing: str):
             (name, Photograph("object", lie, render_picture(each))) for name, each in task.prompt.pictures
         )
         assert play(replace(task, prompt=Prompt(task.prompt.text, pictures)), PromptReader()).success
-
-
-def test_shapes_textures_and_turns_are_recognised(drawing: str):
-    def table(yaw: float) -> Picture:
-        return Picture("scene", TableScene((TableItem("a", "letter G", "tiger", 0.45, 0.1, yaw),)))
-
-    before, after = (see_objects(render_picture(table(yaw))) for yaw in (0.4, 0.4 + np.radians(120)))
-    (thing,) = before
-    name, origin, yaw = thing.shape()
-    assert name == "letter G" and np.allclose(origin, (0.45, 0.1), atol=0.006) and abs(yaw - 0.4) < 0.1
-    assert may_have_texture(thing, "tiger") and not may_have_texture(thing, "blue")
-    assert abs(turn_between([(thing, after[0])]) - np.radians(120)) < 0.1

@@ -29,12 +29,12 @@ class StandInFinder(importlib.abc.MetaPathFinder):
 
 
 class MissingFinder(importlib.abc.MetaPathFinder):
-    """Last import finder, which reports that the stand-in lacks a module."""
+    """Last import finder, which reports modules that the stand-in lacks."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Raise ModuleNotFoundError for missing parts of LIBERO, and for robosuite."""
+        """Raise ModuleNotFoundError for unsupported modules of LIBERO, and for robosuite if it is not installed."""
         if name.startswith("libero."):
             raise ModuleNotFoundError(
                 f"assay libero: LIBERO's module {name} is not supported; choose from libero.libero, .benchmark, "

@@ -1,4 +1,4 @@
-"""Asks questions of models behind endpoints, local models and baselines.
+"""Asks questions of models behind endpoints and of baselines.
 
 models     models by address, such as ``gemini:NAME``
 prompts    prompts

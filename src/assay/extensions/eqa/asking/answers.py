@@ -18,7 +18,7 @@ import polars as pl
 from assay.extensions.eqa.asking.prompts import Style
 from assay.extensions.eqa.question import FOLDER_FILES, LETTERS, QuestionError
 from assay.support.files import check_writable, replacing
-from assay.support.llm import Reply
+from assay.support.llm.protocols import Reply
 
 MAX_TEXT = 20_000
 """Maximum number of characters of a reply that are stored: its end, which contains the answer."""
@@ -70,7 +70,7 @@ class Answer:
     thoughts: str = ""
     """Reasoning of the model, if the endpoint returns it separately."""
     endpoint: str = ""
-    """URL of the endpoint; empty for baselines and local models."""
+    """URL of the endpoint; empty for baselines."""
     parameters: str = ""
     """Request parameters in JSON: temperature, tokens, effort, prompt, examples, and Assay's version."""
     at: str = ""

@@ -26,8 +26,7 @@ from assay.extensions.eqa.question import (
     sample_questions,
 )
 from assay.extensions.eqa.wording import action_of
-from assay.support.llm import ModelImage, ModelPrompt
-from assay.support.llm.protocols import Part
+from assay.support.llm.protocols import ModelImage, ModelPrompt, Part
 from assay.tasks.checks import validation_reason
 
 Examples = Mapping[tuple[QuestionKind, str], Sequence[Question]]

@@ -10,24 +10,27 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
 from assay import __version__
 from assay.extensions.eqa.annotations import Annotations, Mistake, error_categories
 from assay.extensions.eqa.asking.answers import MAX_TEXT, Answer, AnswerState, parse_letter, parse_tag
-from assay.extensions.eqa.asking.models import Answering, Model
+from assay.extensions.eqa.asking.models import Model
 from assay.extensions.eqa.asking.prompts import Examples, Prompting, find_image, question_parts, texts
 from assay.extensions.eqa.baselines import BASELINES
 from assay.extensions.eqa.build import InstructionCase, save_image
 from assay.extensions.eqa.drafts.instructions import is_different
 from assay.extensions.eqa.question import PICTURES, Question, QuestionKind
-from assay.support.llm import LLMError, ModelPrompt, RefusedError
+from assay.support.llm.client import Client
+from assay.support.llm.protocols import LLMError, ModelPrompt, RefusedError
 from assay.support.streams import stream
+
+T = TypeVar("T")
 
 MAX_FAILURES = 20
 """Number of consecutive questions without a reply after which an endpoint receives no further questions."""
@@ -93,38 +96,33 @@ def ask(
     """Consecutive failures: the message of each refusal; empty for other errors."""
     stopped = ""
 
-    async def ask_one(answering: Answering, question: Question) -> None:
+    async def ask_one(client: Client, question: Question) -> None:
         nonlocal stopped
         if stopped:
             return
-        answer = Answer(
-            model.name,
-            prompting.name,
-            question.id,
-            AnswerState.UNANSWERED,
-            endpoint=model.endpoint,
-            parameters=recorded,
-        )
+        origin = (model.name, prompting.name, question.id)
+        request: Any = {"endpoint": model.endpoint.address, "parameters": recorded}
         shown = examples.get((question.kind, question.view), ())
         try:
-            reply = await answering(prompting.prompt(question, folder, shown))
+            reply = await client.reply(prompting.prompt(question, folder, shown))
         except LLMError as error:
             failures.append(str(error) if isinstance(error, RefusedError) else "")
             stopped = stopped or _stop_reason(error, failures)
-            answer = replace(answer, reason=str(error))
+            answer = Answer(*origin, AnswerState.UNANSWERED, reason=str(error), **request)
         else:
             failures.clear()
             letter, reason = parse_letter(reply, prompting.style)
-            answer = replace(
-                answer,
-                state=AnswerState.ANSWERED if letter else AnswerState.UNPARSED,
-                letter=letter,
-                reason=reason,
+            answer = Answer(
+                *origin,
+                AnswerState.ANSWERED if letter else AnswerState.UNPARSED,
+                letter,
+                reason,
                 text=reply.text[-MAX_TEXT:] or reply.blocked,
                 thoughts=reply.thoughts[:MAX_TEXT],
                 at=reply.at,
                 sent=reply.sent,
                 received=reply.received,
+                **request,
             )
         answers[question.id] = answer
         on_answer()
@@ -146,17 +144,33 @@ def _stop_reason(error: LLMError, failures: Sequence[str]) -> str:
     return ""
 
 
-async def _reply_text(answering: Answering, prompt: ModelPrompt) -> tuple[str, str]:
-    """Return the text of the reply and "", or "" and the reason for the failure.
+def _use_replies(
+    model: Model,
+    items: Sequence[T],
+    prompt_of: Callable[[T], ModelPrompt],
+    use: Callable[[T, str], str],
+    on_reply: Callable[[], None] = lambda: None,
+) -> Counter[str]:
+    """Send a prompt for each item; return the number of failures by reason.
 
-    Raises RefusedError if all prompts would be refused.
+    ``use`` stores the text of a reply and returns "", or the reason why the text is unusable. Raises RefusedError if
+    all prompts would be refused.
     """
-    try:
-        return (await answering(prompt)).text, ""
-    except LLMError as error:
-        if isinstance(error, RefusedError) and error.of_all:
-            raise
-        return "", str(error)
+    failures: Counter[str] = Counter()
+
+    async def use_reply(client: Client, item: T) -> None:
+        try:
+            reason = use(item, (await client.reply(prompt_of(item))).text)
+        except LLMError as error:
+            if isinstance(error, RefusedError) and error.of_all:
+                raise
+            reason = str(error)
+        if reason:
+            failures[reason] += 1
+        on_reply()
+
+    model.process(items, use_reply)
+    return failures
 
 
 class WrongAnswer(NamedTuple):
@@ -223,22 +237,17 @@ def judge_answers(
 
     Raises RefusedError if all requests would be refused.
     """
-    dropped: Counter[str] = Counter()
 
-    async def judge_one(answering: Answering, answer: WrongAnswer) -> None:
-        text, reason = await _reply_text(answering, judge_prompt(answer, folder))
-        category = ""
+    def mark(answer: WrongAnswer, text: str) -> str:
+        category, reason = parse_tag(text)
+        if not reason and category not in error_categories():
+            reason = "unknown error category"
         if not reason:
-            category, reason = parse_tag(text)
-        if category in error_categories():
             marker = f"judge: {model.name}"
             annotations.mark(Mistake(answer.model, answer.question.id, marker, category, ""))
-        else:
-            dropped[reason or "unknown error category"] += 1
-        on_mark()
+        return reason
 
-    model.process(wrong, judge_one)
-    return dropped
+    return _use_replies(model, wrong, lambda answer: judge_prompt(answer, folder), mark, on_mark)
 
 
 def write_distractors(
@@ -253,23 +262,21 @@ def write_distractors(
     (folder / PICTURES).mkdir(parents=True, exist_ok=True)
     words = texts()
     instructions: dict[str, tuple[str, ...]] = {}
-    dropped: Counter[str] = Counter()
 
-    async def write_one(answering: Answering, case: InstructionCase) -> None:
+    def prompt(case: InstructionCase) -> ModelPrompt:
         first, second = (find_image(folder, save_image(folder, image)) for image in case.images())
         request = words["distractors"].format(instruction=case.instruction)
-        parts = (words["first"], first, words["second"], second, request)
-        text, reason = await _reply_text(answering, ModelPrompt(words["distractors_system"], parts))
-        wrong: tuple[str, ...] = ()
-        if not reason:
-            wrong, reason = parse_distractors(case.instruction, text)
+        return ModelPrompt(
+            words["distractors_system"], (words["first"], first, words["second"], second, request)
+        )
+
+    def store(case: InstructionCase, text: str) -> str:
+        wrong, reason = parse_distractors(case.instruction, text)
         if wrong:
             instructions[case.episode] = wrong
-        else:
-            dropped[reason] += 1
+        return reason
 
-    model.process(cases, write_one)
-    return instructions, dropped
+    return instructions, _use_replies(model, cases, prompt, store)
 
 
 def parse_distractors(instruction: str, text: str) -> tuple[tuple[str, ...], str]:

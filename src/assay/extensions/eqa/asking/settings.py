@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from assay.support.llm import Endpoint
+    from assay.support.llm.protocols import Endpoint
 
 T = TypeVar("T")
-
-LOCAL = "local"
-"""Prefix of the addresses of models on this machine."""
 
 
 def _option(default: T, help: str, **limits: int) -> T:
@@ -36,49 +33,30 @@ class ModelSettings:
     effort: str = _option("", "Reasoning effort: low, medium, high, ...")
     thinking: int | None = _option(None, "Maximum number of reasoning tokens (Anthropic, Gemini).", min=0)
     extra: str = _option("", "JSON object to merge into every request.")
-    device_map: str = _option("", "Devices for the weights of a local model, such as auto.")
-    remote_code: bool = _option(False, "Let a local model run code from its repository.")
     first_wait: float = 1.0
     """Delay before the second attempt, in seconds."""
 
-    def endpoint_of(self, address: str) -> Endpoint | None:
-        """Return the endpoint of a model; None for a local model. Raises LLMError for invalid settings."""
-        from assay.support.llm import Endpoint, LLMError, key_from_environment
-        from assay.support.llm.protocols import PROTOCOLS
+    def endpoint_of(self, address: str) -> Endpoint:
+        """Return the endpoint of a model. Raises LLMError for invalid settings."""
+        from assay.support.llm.protocols import PROTOCOLS, Endpoint, LLMError, key_from_environment
 
         protocol, _, name = address.partition(":")
-        if protocol == LOCAL:
-            return None
         try:
             extra = json.loads(self.extra or "{}")
         except ValueError as error:
             raise LLMError(f"--extra is not JSON: {error}") from None
         if not isinstance(extra, dict):
             raise LLMError('--extra must be a JSON object, such as {"reasoning_effort": "low"}')
-        return Endpoint(
-            self.endpoint or PROTOCOLS[protocol].base,
-            name,
-            key_from_environment(),
-            protocol,
-            0.0 if self.temperature else None,
-            extra=extra,
-            per_minute=self.per_minute,
-            at_once=self.at_once,
-            timeout=self.timeout,
-            attempts=self.attempts,
-            first_wait=self.first_wait,
-            most_tokens=self.most_tokens,
-            effort=self.effort,
-            thinking=self.thinking,
-        )
+        temperature = 0.0 if self.temperature else None
+        url = self.endpoint or PROTOCOLS[protocol].base
+        shared = {option.name for option in fields(Endpoint)} & {option.name for option in fields(self)}
+        settings = {option: getattr(self, option) for option in shared}
+        settings |= {"temperature": temperature, "extra": extra}
+        return Endpoint(url, name, key_from_environment(), protocol, **settings)
 
-    def parameters(self, endpoint: Endpoint | None) -> dict[str, object]:
+    def parameters(self, endpoint: Endpoint) -> dict[str, object]:
         """Return the settings that affect replies, to be stored with answers."""
-        values = {
-            "effort": self.effort,
-            "thinking": self.thinking,
-            "extra": endpoint and dict(endpoint.extra),
-        }
+        values = {"effort": self.effort, "thinking": self.thinking, "extra": dict(endpoint.extra)}
         return {
             "temperature": 0.0 if self.temperature else None,
             "most_tokens": self.most_tokens,

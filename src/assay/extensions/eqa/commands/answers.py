@@ -14,14 +14,14 @@ from assay.extensions.eqa.commands import shared
 from assay.support.console import output, progress_bar, say, table_of, working
 
 
-@shared.model_options()
+@shared.model_options
 def ask(
     folder: shared.Folder,
     model: Annotated[
         str,
         typer.Option(
             help="A baseline (random, longest, text-only, geometry), or a model: "
-            "openai:NAME, anthropic:NAME, gemini:NAME, local:NAME."
+            "openai:NAME, anthropic:NAME, gemini:NAME."
         ),
     ],
     out: Annotated[Path, typer.Option(help="Answer file to write (JSON lines).")],
@@ -187,15 +187,13 @@ def annotate(
     serve(desk, port, lambda address: say(f"serving {folder} at {address} (stop with Ctrl-C)"))
 
 
-@shared.model_options("device_map", "remote_code")
+@shared.model_options
 def judge(
     folder: shared.Folder,
     answers: Annotated[
         list[Path], typer.Argument(metavar="ANSWERS...", help="Answer files written by assay eqa ask.")
     ],
-    model: Annotated[
-        str, typer.Option(help="Judge model: openai:NAME, anthropic:NAME, gemini:NAME or local:NAME.")
-    ],
+    model: Annotated[str, typer.Option(help="Judge model: openai:NAME, anthropic:NAME or gemini:NAME.")],
     settings: ModelSettings,
     per_kind: Annotated[
         int, typer.Option(min=1, help="Number of wrong answers to categorise per model and kind.")

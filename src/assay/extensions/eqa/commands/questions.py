@@ -204,8 +204,10 @@ def sheet(
     sample = sample_questions(load(folder), shared.parse_kinds(kinds), count, seed)
     cells = []
     for question in sample:
-        names = (*question.pictures, *question.option_pictures)
-        images = [letterbox(np.asarray(Image.open(folder / name).convert("RGB")), 256, 384) for name in names]
+        images = [
+            letterbox(np.asarray(Image.open(folder / name).convert("RGB")), 256, 384)
+            for name in question.images
+        ]
         shown = "Before the action, then A, B, C and D." if question.kind.predicts else "Before and after."
         options = [f"{letter}. {option}" for letter, option in zip(LETTERS, question.options, strict=False)]
         lines = [question.text, *options, shown, *([f"Answer: {question.answer}"] if answers else [])]

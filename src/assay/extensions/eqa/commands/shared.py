@@ -30,8 +30,8 @@ AnnotationFile = Annotated[
 ]
 
 
-def model_options(*omitted: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that adds the options of `ModelSettings`; the command receives them as ``settings``."""
+def model_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Decorate a command so that it has the options of `ModelSettings`, and receives them as ``settings``."""
     hints = get_type_hints(ModelSettings)
     options = {
         option.name: inspect.Parameter(
@@ -41,23 +41,19 @@ def model_options(*omitted: str) -> Callable[[Callable[..., None]], Callable[...
             annotation=Annotated[hints[option.name], typer.Option(**option.metadata)],
         )
         for option in fields(ModelSettings)
-        if option.metadata and option.name not in omitted
+        if option.metadata
     }
+    parameters: list[inspect.Parameter] = []
+    for own in inspect.signature(command, eval_str=True).parameters.values():
+        parameters += options.values() if own.name == "settings" else [own.replace(kind=own.KEYWORD_ONLY)]
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        parameters: list[inspect.Parameter] = []
-        for own in inspect.signature(command, eval_str=True).parameters.values():
-            parameters += options.values() if own.name == "settings" else [own.replace(kind=own.KEYWORD_ONLY)]
+    @functools.wraps(command)
+    def call(**values: Any) -> None:
+        command(settings=ModelSettings(**{name: values.pop(name) for name in options}), **values)
 
-        @functools.wraps(command)
-        def call(**values: Any) -> None:
-            command(settings=ModelSettings(**{name: values.pop(name) for name in options}), **values)
-
-        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        call.__annotations__ = {part.name: part.annotation for part in parameters}
-        return call
-
-    return decorate
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {part.name: part.annotation for part in parameters}
+    return call
 
 
 def parse_kinds(text: str) -> list[QuestionKind]:
@@ -78,7 +74,7 @@ def parse_kinds(text: str) -> list[QuestionKind]:
 def open_session(address: str, settings: ModelSettings, cache_file: Path) -> Iterator[Model]:
     """Open a model with a cache of its replies; at the end, print the number of requests and tokens."""
     from assay.extensions.eqa.asking.models import open_model
-    from assay.support.llm import Cache
+    from assay.support.llm.client import Cache
 
     cache = Cache(cache_file)
     try:

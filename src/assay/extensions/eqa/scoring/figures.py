@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from assay.extensions.eqa.actions import ActionLevel
 from assay.extensions.eqa.annotations import error_categories
 from assay.extensions.eqa.question import QuestionKind
+from assay.extensions.eqa.scoring.accuracy import Standing
 from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS
 from assay.extensions.eqa.scoring.results import (
     NEEDS_MARKS,
@@ -20,6 +21,7 @@ from assay.extensions.eqa.scoring.results import (
     mean_of,
 )
 from assay.measures.result import MeasureError
+from assay.measures.views.forest import Mark, forest_drawing
 from assay.measures.views.style import (
     FAINT,
     HALF,
@@ -30,6 +32,7 @@ from assay.measures.views.style import (
     series,
     share_limits,
 )
+from assay.measures.views.wording import percent
 
 MAX_MODELS = 5
 """Maximum number of models of each type in a figure."""
@@ -46,27 +49,36 @@ def best_figures(data: ReportData) -> Iterator[Drawing]:
         means = {kind: mean_of([person.get(kind) for person in shares]) for kind in QuestionKind}
         rows["people, mean"] = {kind: mean for kind, mean in means.items() if mean is not None}
     yield _grouped_bars(f"The best {MAX_MODELS} models, and people, by kind", rows, data.score.chance)
-    models = [(name, data.fact(name).open, data.overall(model)) for name, model in data.best_models()]
-    bars = [
-        model for is_open in (True, False) for model in [m for m in models if m[1] is is_open][:MAX_MODELS]
-    ]
-    if not bars:
+    groups: dict[str, list[Mark]] = {"open weights": [], "proprietary": []}
+    for name, model in data.best_models():
+        if len(marks := groups.get(data.fact(name).type, [])) < MAX_MODELS:
+            marks.append(overall_mark(name, data.standing(model)))
+    groups = {name: marks for name, marks in groups.items() if marks}
+    if not groups:
         raise MeasureError("(b) requires information on which models are open: --facts FILE")
-    bars.sort(key=lambda bar: bar[2])
+    yield overall_figure("open", "Open and proprietary models", groups, data.score.chance)
 
-    def paint(figure: Figure) -> None:
-        axes = figure.subplots()
-        colours = [SERIES[0] if is_open else SERIES[1] for _, is_open, _ in bars]
-        axes.barh(range(len(bars)), [share for *_, share in bars], color=colours)
-        axes.set_yticks(range(len(bars)), [name[:34] for name, *_ in bars])
-        axes.axvline(data.score.chance, color=FAINT, linewidth=0.9, linestyle="--")
-        axes.set_xlim(0, 1)
-        percent_axis(axes.xaxis)
-        for place, (*_, share) in enumerate(bars):
-            axes.text(share + 0.01, place, f"{100 * share:.1f}", va="center", fontsize=7)
 
-    caption = f"Blue: open weights; orange: proprietary. Overall means; {_CHANCE}"
-    yield Drawing("open", "Open and proprietary models", caption, (HALF, 1.0 + 0.26 * len(bars)), paint)
+def overall_mark(name: str, standing: Standing) -> Mark:
+    """Return the overall accuracy of a model as a row of `overall_figure`."""
+    overall = standing.overall
+    notes = percent(overall.share), f"{standing.questions:,}"
+    return Mark(name, overall.share, overall.interval, notes)
+
+
+def overall_figure(name: str, title: str, groups: Mapping[str, Sequence[Mark]], chance: float) -> Drawing:
+    """Plot overall accuracies with their intervals."""
+    return forest_drawing(
+        name,
+        title,
+        "Mean over data sets of each kind, then over kinds, with 95 % intervals clustered by episode. "
+        "The vertical line is chance.",
+        groups,
+        along="right answers",
+        heads=("mean", "n"),
+        unit="share",
+        zero=chance,
+    )
 
 
 def kinds_figure(data: ReportData) -> Drawing:
@@ -80,7 +92,7 @@ def size_figure(data: ReportData) -> Drawing:
     families: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
     for name, model in data.models.items():
         fact = data.fact(name)
-        if fact.size is not None and data.standing(model) is not None:
+        if fact.size is not None and data.standing(model).questions:
             families[fact.family or name].append((fact.size, data.overall(model)))
     if not families:
         raise MeasureError("requires the sizes of the models: --facts FILE")
@@ -179,14 +191,13 @@ def _stacked_bars(
         axes = figure.subplots()
         low = np.zeros(len(ticks))
         for place, (label, sizes) in enumerate(stacks.items()):
-            colour = SERIES[place % len(SERIES)]
-            axes.bar(range(len(low)), sizes, bottom=low, color=colour, label=label, width=0.6)
-            for x, (size, bottom) in enumerate(zip(sizes, low, strict=True)):
-                if shares and size >= MIN_LABELLED_SHARE:
-                    text = f"{100 * size:.1f}"
-                    axes.text(x, bottom + size / 2, text, ha="center", va="center", fontsize=7, color="white")
+            bars = axes.bar(
+                ticks, sizes, bottom=low, color=SERIES[place % len(SERIES)], label=label, width=0.6
+            )
+            if shares:
+                texts = [f"{100 * size:.1f}" if size >= MIN_LABELLED_SHARE else "" for size in sizes]
+                axes.bar_label(bars, texts, label_type="center", fontsize=7, color="white")
             low = low + sizes
-        axes.set_xticks(range(len(ticks)), ticks)
         if shares:
             axes.set_ylim(0, 1)
             percent_axis(axes.yaxis)

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.extensions.eqa.actions import ActionLevel
 from assay.extensions.eqa.question import LETTERS, Question, QuestionKind
 from assay.extensions.eqa.scoring.accuracy import PARTS, Mean
-from assay.extensions.eqa.scoring.figures import FIGURES
+from assay.extensions.eqa.scoring.figures import FIGURES, overall_figure, overall_mark
 from assay.extensions.eqa.scoring.results import ModelFacts, ReportData
 from assay.extensions.eqa.scoring.score import ModelScore, Score
 from assay.extensions.eqa.scoring.tables import TABLES
 from assay.measures.result import Missing, Result
-from assay.measures.views.forest import MOST, Mark, forest_drawing
+from assay.measures.views.forest import MOST
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table, Value, declared_columns
 from assay.measures.views.wording import between, listed, number, percent, plural, points
@@ -121,22 +121,9 @@ def summarise(model: ModelScore, chance: float) -> str:
 
 def accuracy_parts(data: ReportData) -> Iterator[Drawing | Table | Missing]:
     """Yield the overall accuracy as a figure, and the accuracy by data set and kind as a table."""
-    marks = []
-    for name, model in list(data.score.models.items())[:MOST]:
-        overall = model.standing.overall
-        texts = percent(overall.share), f"{model.standing.questions:,}"
-        marks.append(Mark(name, overall.share, overall.interval, texts))
-    yield forest_drawing(
-        "overall",
-        "Overall accuracy",
-        "Mean over data sets of each kind, then over kinds, with 95 % intervals clustered by episode. "
-        "The vertical line is chance.",
-        {"": marks},
-        along="right answers",
-        heads=("mean", "n"),
-        unit="share",
-        zero=data.score.chance,
-    )
+    models = list(data.score.models.items())[:MOST]
+    marks = [overall_mark(name, model.standing) for name, model in models]
+    yield overall_figure("overall", "Overall accuracy", {"": marks}, data.score.chance)
     yield _results_table(
         "kinds",
         "Accuracy by data set and kind",

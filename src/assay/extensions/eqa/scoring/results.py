@@ -12,7 +12,7 @@ import yaml
 
 from assay.extensions.eqa.baselines import BASELINES
 from assay.extensions.eqa.question import Question, QuestionError, QuestionKind
-from assay.extensions.eqa.scoring.accuracy import Accuracy, Standing
+from assay.extensions.eqa.scoring.accuracy import Standing
 from assay.extensions.eqa.scoring.answer_sheet import HUMAN
 from assay.extensions.eqa.scoring.score import ComponentErrors, ModelScore, Score
 from assay.measures.result import MeasureError
@@ -85,16 +85,10 @@ class ReportData:
         """Names of the data sets."""
         return sorted({question.dataset for question in self.questions})
 
-    def standing(self, model: ModelScore, view: str = "") -> Standing | None:
-        """Return the accuracies of a model in one view, by default the main one; None without answers."""
-        if len(self.score.views) == 1:
-            return model.standing if (view or self.main_view) in self.score.views else None
-        return model.views.get(view or self.main_view)
-
-    def accuracies(self, model: ModelScore, view: str = "") -> tuple[Accuracy, ...]:
-        """Return the accuracies of a model by data set and kind; empty without answers."""
-        standing = self.standing(model, view)
-        return () if standing is None else standing.accuracies
+    def standing(self, model: ModelScore, view: str = "") -> Standing:
+        """Return the accuracies of a model in one view, by default the main one; empty without answers."""
+        views = model.views or dict.fromkeys(self.score.views, model.standing)
+        return views.get(view or self.main_view, Standing(0, (), {}, {}))
 
     def fact(self, name: str) -> ModelFacts:
         """Return the facts about a model, by its name with or without the prompt."""
@@ -103,35 +97,33 @@ class ReportData:
     def shares_by_kind(self, model: ModelScore, view: str = "") -> dict[QuestionKind, float]:
         """Return the accuracy of a model on each kind, averaged over data sets."""
         shares: defaultdict[QuestionKind, list[float]] = defaultdict(list)
-        for accuracy in self.accuracies(model, view):
+        for accuracy in self.standing(model, view).accuracies:
             shares[QuestionKind(accuracy.kind)].append(accuracy.share)
         return {kind: float(np.mean(shares[kind])) for kind in QuestionKind if kind in shares}
 
     def overall(self, model: ModelScore, view: str = "") -> float:
         """Return the overall mean of a model in a view, by default the main one; NaN without answers."""
         standing = self.standing(model, view)
-        return float("nan") if standing is None else standing.overall.share
+        return standing.overall.share if standing.questions else float("nan")
 
     def best_models(self) -> list[tuple[str, ModelScore]]:
         """Return the models with answers in the main view, best first. Raises MeasureError if none exist."""
-        answered = [(name, model) for name, model in self.models.items() if self.standing(model) is not None]
+        answered = [(name, model) for name, model in self.models.items() if self.standing(model).questions]
         if not answered:
             raise MeasureError(f"requires answers from a model in the view {self.main_view}")
         return sorted(answered, key=lambda model: -self.overall(model[1]))
 
     def mid_level_errors(self, model: ModelScore, view: str) -> tuple[ComponentErrors, ...]:
         """Return mid-level errors by component in a view; empty without answers or without errors."""
-        single = len(self.score.views) == 1
-        components = model.components["mid"] if single else model.view_components.get(view, ())
-        return components if components and components[0].proportion is not None else ()
+        views = model.view_components or dict.fromkeys(self.score.views, model.components["mid"])
+        return tuple(errors for errors in views.get(view, ()) if errors.proportion is not None)
 
     def mean_proportions(self, views: Sequence[str]) -> dict[str, tuple[float, ...]]:
         """Return error proportions by view, averaged over models. Raises MeasureError if no view has errors."""
         means = {}
         for view in views:
             errors = [self.mid_level_errors(model, view) for model in self.models.values()]
-            shares = [[part.proportion for part in components] for components in errors if components]
-            if shares:
+            if shares := [[part.proportion for part in components] for components in errors if components]:
                 means[view] = tuple(np.mean(np.array(shares, dtype=float), axis=0).tolist())
         if not means:
             raise MeasureError(f"requires wrong answers at the mid level in the views {', '.join(views)}")

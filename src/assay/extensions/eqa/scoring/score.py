@@ -145,18 +145,11 @@ class Score(Result):
             )
             for part in ("all", *QuestionKind)
         }
-        by_id = {question.id: question.kind for question in sheet.questions}
+        kinds = {question.id: question.kind for question in sheet.questions}
         mistakes = Counter(
-            (
-                mark.model,
-                str(by_id[mark.question].level),
-                by_id[mark.question].direction,
-                *find_category(mark.category)[:2],
-                mark.category,
-                mark.marker,
-            )
+            (mark.model, str(kind.level), kind.direction, *find_category(mark.category)[:2], *mark[3:1:-1])
             for mark in marks
-            if mark.question in by_id
+            if (kind := kinds.get(mark.question)) is not None
         )
         chosen_letters = {name: model.letters[model.letters >= 0] for name, model in sheet.models.items()}
         return cls(
@@ -207,12 +200,11 @@ def _compare_models(sheet: AnswerSheet) -> tuple[PairedContrast, ...]:
     contrasts = []
     for (first, one), (second, other) in combinations(sheet.models.items(), 2):
         both = (one.right >= 0) & (other.right >= 0)
-        asked = np.bincount(sheet.cell[both], minlength=len(sheet.cells))
-        cells = np.flatnonzero(asked)
-        weight = np.zeros(len(sheet.cells))
-        own = cell_weights([sheet.cells[place] for place in cells], PARTS["overall"])
-        weight[cells] = own / asked[cells]
-        weights = np.where(both, weight[sheet.cell], 0.0)
+        cells, cell, asked = np.unique(sheet.cell[both], return_inverse=True, return_counts=True)
+        weights = np.zeros(len(both))
+        weights[both] = (cell_weights([sheet.cells[place] for place in cells], PARTS["overall"]) / asked)[
+            cell
+        ]
         contrasts.append(_contrast(first, second, one.right, other.right, sheet.cluster, weights))
     return _adjust(contrasts)
 

@@ -48,12 +48,12 @@ def main_table(results: ReportData) -> Table:
 
     def row(kind: str, name: str, model: ModelScore, rank: int | None = None) -> tuple[Value, ...]:
         standing = results.standing(model)
-        shares = {(accuracy.dataset, accuracy.kind): accuracy.share for accuracy in results.accuracies(model)}
+        shares = {(accuracy.dataset, accuracy.kind): accuracy.share for accuracy in standing.accuracies}
         values: list[Value] = [kind, name]
         for dataset, members in kinds.items():
             own = [shares.get((dataset, kind)) for kind in members]
             values += [*own, mean_of(own)]
-        return (*values, None if standing is None else standing.overall.share, rank)
+        return (*values, standing.overall.share if standing.questions else None, rank)
 
     ranks = {name: place for place, (name, _) in enumerate(results.best_models(), 1)}
     models = sorted(results.models.items(), key=lambda model: ranks.get(model[0], len(ranks) + 1))
@@ -84,7 +84,7 @@ def consistency_table(results: ReportData) -> Table:
     ]
     rows: Rows = []
     for name, model in results.models.items():
-        cells = [accuracy for accuracy in results.accuracies(model) if accuracy.kind in shared]
+        cells = [accuracy for accuracy in results.standing(model).accuracies if accuracy.kind in shared]
         means = [mean_of([cell.share for cell in cells if cell.dataset == dataset]) for dataset in datasets]
         present = [mean for mean in means if mean is not None]
         if present:
@@ -232,7 +232,7 @@ def verbs_table(results: ReportData) -> Table:
         raise MeasureError("requires questions at the high level")
     rows = []
     for dataset, instructions in sorted(texts.items()):
-        verbs = Counter(text.split()[0] for text in instructions if text.split())
+        verbs = Counter(text.split()[0] for text in sorted(instructions) if text.split())
         shown = ", ".join(f"{verb} ({count})" for verb, count in verbs.most_common())
         rows.append((dataset, shown, len(instructions)))
     columns = (Column("data set"), Column("verbs (instructions)"), Column("instructions", "count"))
@@ -245,7 +245,7 @@ def statistics_table(results: ReportData) -> Table:
     rows: Rows = []
     for name in (*results.datasets, "all"):
         own = [question for question in results.questions if name in (question.dataset, "all")]
-        images = {file for question in own for file in (*question.pictures, *question.option_pictures)}
+        images = {file for question in own for file in question.images}
         items = {question.item for question in own}
         episodes = {(question.dataset, question.episode) for question in own}
         rows.append((name, len(own), len(items), len(images), len(episodes)))

@@ -53,7 +53,6 @@ class DemoSource:
 
     name = "demo"
     rules = RULES
-    threads = 1  # a GL context belongs to one thread
 
     def __init__(
         self, size: int = 256, scenes: Sequence[tuple[str, int]] = SCENES, tours: int = TOURS
@@ -77,9 +76,9 @@ class DemoSource:
                 tally.add(EPISODES_FOUND)
                 text = task.instruction.text
                 name = f"{task_id} seed {seed}: {text}"
-                world, watcher = self.compiled.world(task.scene, PACK), RolloutWatcher()
+                watcher = RolloutWatcher(self.compiled, task.scene, PACK)
                 try:
-                    env = SceneEnv(world, task, world.sample(seed))
+                    env = SceneEnv(watcher.world, task, watcher.world.sample(seed))
                     episode = rollout(env, Oracle(), EpisodeSpec(task_id, seed, PACK), watch=watcher)
                 except (PlacementError, StateError) as error:
                     tally.add("episode: cannot be set up", f"{name}: {error}")
@@ -87,15 +86,16 @@ class DemoSource:
                 if episode.outcome is not Outcome.SUCCESS:
                     tally.add("episode: the oracle failed", name)
                     continue
-                yield watcher.episode(name, text, f"{task_id} {seed}", world, self.compiled, PACK, goals)
+                yield watcher.episode(name, text, f"{task_id} {seed}", goals)
             yield from self._tours(task_id, seed, tally)
 
     def _tours(self, task_id: str, seed: int, tally: Tally) -> Iterator[SourceEpisode]:
-        world = self.compiled.world(tasks.load(task_id).scene, PACK)
+        task = tasks.load(task_id)
         for axis, number in product(range(len(TOUR_AXES)), range(self.tours)):
             tally.add(EPISODES_FOUND)
             name = f"{task_id} seed {seed}: tour {number + 1} about {TOUR_AXES[axis]}"
-            watcher = RolloutWatcher()
+            watcher = RolloutWatcher(self.compiled, task.scene, PACK)
+            world = watcher.world
             try:
                 watcher(world.reset(world.sample(seed)))
             except (PlacementError, StateError) as error:
@@ -118,7 +118,7 @@ class DemoSource:
                 if leg % 2 == 0 and 3 not in chosen:  # the rotation changes at least on every other leg
                     chosen[0] = 3
                 side[chosen] *= -1.0
-            yield watcher.episode(name, "", f"{task_id} {seed}", world, self.compiled, PACK, {})
+            yield watcher.episode(name, "", f"{task_id} {seed}", {})
 
 
 def feasible_tasks(task: Task) -> list[Task]:

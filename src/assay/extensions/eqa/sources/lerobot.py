@@ -21,8 +21,6 @@ from assay.tasks.formats.lerobot import BROKEN, LerobotEpisode, LerobotFolder
 class LerobotSource:
     """Episodes of a LeRobotDataset."""
 
-    threads = 2
-
     def __init__(self, folder: Path, schema: str = "", gripper: tuple[float, float] | None = None) -> None:
         self.data = LerobotFolder(folder)
         self.folder, self.fps, self.total = folder, self.data.fps, self.data.total

@@ -77,8 +77,6 @@ def records(path: Path) -> Iterator[TFRecord]:
 class RldsSource:
     """Episodes in a folder of TFRecord files."""
 
-    threads = 2
-
     def __init__(self, folder: Path, schema: str = "", gripper: tuple[float, float] | None = None) -> None:
         self.files = sorted(folder.rglob(TFRECORD_PATTERN))
         try:

@@ -10,6 +10,7 @@ import io
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from PIL import Image
 from scipy.spatial.transform import Rotation
 
 from assay.episodes.episode import Outcome, Trajectory
-from assay.episodes.events import events_of
+from assay.episodes.events import At
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError
 from assay.extensions.eqa.episode import EPISODES_FOUND, SourceEpisode, Tally, state_fault
@@ -97,7 +98,10 @@ class SimulatedCamera:
 class RolloutWatcher:
     """Records the moments of a rollout and creates a `SourceEpisode` from them."""
 
-    def __init__(self) -> None:
+    def __init__(self, compiled: SceneCache, scene: Scene, pack: str) -> None:
+        self.world = compiled.world(scene, pack)
+        """Simulation of the scene; callers must reset it."""
+        self._camera = partial(SimulatedCamera, compiled, scene, pack)
         self._states: list[np.ndarray] = []
         self._moments: list[Snapshot] = []
 
@@ -110,36 +114,25 @@ class RolloutWatcher:
         self._states.append(np.array([*observation.eef_position, *angles, opening]))
         self._moments.append(observation.moment)
 
-    def episode(
-        self,
-        name: str,
-        instruction: str,
-        scene: str,
-        world: Simulation,
-        compiled: SceneCache,
-        pack: str,
-        goals: Mapping[str, Goal],
-    ) -> SourceEpisode:
+    def episode(self, name: str, instruction: str, scene: str, goals: Mapping[str, Goal]) -> SourceEpisode:
         """Create the episode while the world is in its final state; ``goals`` maps instructions to goals."""
-
-        def camera(name: str) -> SimulatedCamera:
-            return SimulatedCamera(compiled, world.compiled.scene, pack, name, self._moments)
 
         def is_achieved(goal: Goal) -> bool:
             try:
-                return world.is_satisfied(goal)
+                return self.world.is_satisfied(goal)
             except AssayError:  # the goal of another task may not apply to this scene
                 return False
 
-        names = {world.model.camera(number).name for number in range(world.model.ncam)}
-        static = [camera_name for camera_name in STATIC_CAMERAS if camera_name in names]
-        visible, places = camera_coverage(world.model, self._moments, static)
+        model = self.world.model
+        names = {model.camera(number).name for number in range(model.ncam)}
+        static = [camera for camera in STATIC_CAMERAS if camera in names]
+        visible, places = camera_coverage(model, self._moments, static)
         return SourceEpisode(
             id=name,
             instruction=instruction,
             states=np.array(self._states),
-            exocentric=tuple(camera(camera_name) for camera_name in static),
-            egocentric=camera(WRIST_CAMERA),
+            exocentric=tuple(self._camera(camera, self._moments) for camera in static),
+            egocentric=self._camera(WRIST_CAMERA, self._moments),
             scene=scene,
             achieved=frozenset(text for text, goal in goals.items() if is_achieved(goal)),
             hand_seen=visible,
@@ -182,7 +175,6 @@ class RunSource:
     """Successful episodes of a stored run of any policy."""
 
     rules = RULES
-    threads = 1  # a GL context belongs to one thread
 
     def __init__(self, path: Path, size: int = 256) -> None:
         self.compiled = SceneCache(size)
@@ -195,7 +187,9 @@ class RunSource:
                 number
                 for number, outcome in zip(numbers, frame["outcome"], strict=True)
                 if outcome == Outcome.SUCCESS
-                and not events_of(specs[number].perturbations)  # one scene, one goal
+                and not any(
+                    isinstance(change, At) for change in specs[number].perturbations
+                )  # one scene, one goal
             ]
             self._episodes = [(specs[number], path) for number, path in store.trajectories(usable)]
         self._others = len(numbers) - len(usable)
@@ -223,7 +217,8 @@ class RunSource:
 
     def _replay(self, spec: EpisodeSpec, path: Trajectory) -> SourceEpisode:
         task = LIBERO_WORLD.task(spec)
-        world, watcher = self.compiled.world(task.scene, spec.pack), RolloutWatcher()
+        watcher = RolloutWatcher(self.compiled, task.scene, spec.pack)
+        world = watcher.world
         senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
         start = initial_state(world, spec)
         watcher(world.reset(start))
@@ -234,4 +229,4 @@ class RunSource:
         layout = hashlib.sha256(np.round(start.vector, 4).tobytes()).hexdigest()[:12]
         scene = f"scene {list(self._goals).index(key) + 1} {layout}"
         text = task.instruction.text
-        return watcher.episode(spec.key, text, scene, world, self.compiled, spec.pack, self._goals[key])
+        return watcher.episode(spec.key, text, scene, self._goals[key])

@@ -30,28 +30,6 @@ DEFAULT_MAX_EPISODES = 50
 """Default number of episodes in exports with images, which take time and disk space."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExportOptions:
-    """Options of all exporters; each exporter uses those that apply to it."""
-
-    out: Path | None = None
-    episodes: str = "all"
-    """Selected episodes: ``all``, ``failures``, or comma-separated keys."""
-    most: int | None = None
-    """Maximum number of episodes."""
-    images: bool = True
-    size: int = DEFAULT_IMAGE_SIZE
-    """Height and width of images, in pixels."""
-    project: str = PROJECT
-    dataset: str = ""
-
-    def require_out(self, tool: str, example: str) -> Path:
-        """Return the output path. Raises RunError if the option is missing."""
-        if self.out is None:
-            raise RunError(f"--to {tool} needs --out, such as {example}")
-        return self.out
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ExportedEpisode:
     """A stored episode with its trajectory."""
@@ -62,16 +40,17 @@ class ExportedEpisode:
     trajectory: Trajectory
 
 
-def select_rows(store: Store, options: ExportOptions) -> tuple[list[dict[str, Any]], int]:
+def select_rows(store: Store, episodes: str, most: int | None) -> tuple[list[dict[str, Any]], int]:
     """Return the rows of the selected episodes, evenly spaced if there are too many, and the number omitted.
 
+    ``episodes`` is ``all``, ``failures``, or comma-separated keys; ``most`` is the maximum number.
     Raises RunError if no episode is selected or a key is ambiguous.
     """
     frame = store.frame()
-    if options.episodes == "failures":
+    if episodes == "failures":
         frame = frame.filter(pl.col("outcome") == Outcome.FAILURE)
-    elif options.episodes != "all":
-        keys = [key.strip() for key in options.episodes.split(",") if key.strip()]
+    elif episodes != "all":
+        keys = [key.strip() for key in episodes.split(",") if key.strip()]
         for key in keys:
             if sum(stored.startswith(key) for stored in frame["key"]) != 1:
                 raise RunError(
@@ -80,9 +59,9 @@ def select_rows(store: Store, options: ExportOptions) -> tuple[list[dict[str, An
                 )
         frame = frame.filter(pl.any_horizontal([pl.col("key").str.starts_with(key) for key in keys]))
     if not len(frame):
-        raise RunError(f"{store.path}: no episodes to export (--episodes {options.episodes})")
+        raise RunError(f"{store.path}: no episodes to export (--episodes {episodes})")
     rows = frame.to_dicts()
-    count = min(options.most or DEFAULT_MAX_EPISODES, len(rows))
+    count = min(most or DEFAULT_MAX_EPISODES, len(rows))
     return [rows[number * len(rows) // count] for number in range(count)], len(rows) - count
 
 
@@ -114,7 +93,7 @@ def report_written(folder: Path, count: int, left_out: int) -> str:
     )
 
 
-def _export_hf(store: Store, options: ExportOptions) -> str:
+def _export_hf(store: Store, file: Path, dataset: str) -> str:
     """Write results for Hugging Face's model pages to a file in ``.eval_results/`` of a model's repository.
 
         - dataset: {id: ..., task_id: pro/position}
@@ -125,7 +104,6 @@ def _export_hf(store: Store, options: ExportOptions) -> str:
 
     A benchmark is a dataset on the Hub; its leaderboard collects the results under the dataset's id.
     """
-    file, dataset = options.require_out("hf", ".eval_results/assay.yaml"), options.dataset
     if dataset.count("/") != 1 or not all(dataset.split("/")):
         raise RunError(f"--dataset '{dataset}': expected the id of a dataset on the Hub, OWNER/NAME")
     if file.suffix not in (".yaml", ".yml"):
@@ -157,23 +135,40 @@ def _export_hf(store: Store, options: ExportOptions) -> str:
     return f"{len(results)} conditions written to {file}"
 
 
-def export_to(tool: str, store: Store, options: ExportOptions) -> str:
-    """Export a run to a tool or tracker and return a one-line summary. Raises RunError."""
+def export_to(
+    tool: str,
+    store: Store,
+    out: Path | None = None,
+    episodes: str = "all",
+    most: int | None = None,
+    *,
+    images: bool = True,
+    size: int = DEFAULT_IMAGE_SIZE,
+    project: str = PROJECT,
+    dataset: str = "",
+) -> str:
+    """Export a run to a tool or tracker and return a one-line summary. Raises RunError.
+
+    Options that do not apply to the tool are ignored.
+    """
     if tool in registered_addresses("tracker"):
-        count = export(store, load_tracker(tool)(), options.project)
+        count = export(store, load_tracker(tool)(), project)
         return f"{count} episodes sent to {tool}" + (
             "" if count == store.done else " (the others had already been sent)"
         )
+    examples = {"rerun": "episodes.rerun", "lerobot": "rollouts", "hf": ".eval_results/assay.yaml"}
+    if tool not in examples:
+        tools = [*registered_addresses("tracker"), *examples]
+        raise RunError(f"--to '{tool}': {did_you_mean(tool, tools, most=9)}")
+    if out is None:
+        raise RunError(f"--to {tool} needs --out, such as {examples[tool]}")
     if tool == "hf":
-        return _export_hf(store, options)
+        return _export_hf(store, out, dataset)
     if tool == "lerobot":
         from assay.extensions.interop.exporting.lerobot_datasets import write_rollouts
 
-        return write_rollouts(store, options.require_out("lerobot", "rollouts"), options)
-    if tool == "rerun":
-        require("rerun", "exporting to Rerun needs the package rerun-sdk", RunError)
-        from assay.extensions.interop.exporting.rerun_files import write_recordings
+        return write_rollouts(store, out, episodes, most, size)
+    require("rerun", "exporting to Rerun needs the package rerun-sdk", RunError)
+    from assay.extensions.interop.exporting.rerun_files import write_recordings
 
-        return write_recordings(store, options.require_out("rerun", "episodes.rerun"), options)
-    tools = [*registered_addresses("tracker"), "rerun", "lerobot", "hf"]
-    raise RunError(f"--to '{tool}': {did_you_mean(tool, tools, most=9)}")
+    return write_recordings(store, out, episodes, most, images)

@@ -16,7 +16,6 @@ from assay.episodes import LIBERO, Outcome, world_name
 from assay.errors import RunError
 from assay.extensions.interop.exporting.exporters import (
     ExportedEpisode,
-    ExportOptions,
     read_episodes,
     replaying,
     report_written,
@@ -32,19 +31,18 @@ NEXT_COLUMNS = {"next.reward": pl.Float32(), "next.done": pl.Boolean(), "next.su
 """Columns with the result of each frame's action."""
 
 
-def write_rollouts(store: Store, folder: Path, options: ExportOptions) -> str:
+def write_rollouts(store: Store, folder: Path, selection: str, most: int | None, size: int) -> str:
     """Write episodes to a new folder and return a one-line summary.
 
     Raises RunError if the folder is not empty or the episodes cannot be replayed.
     """
-    size = options.size
     if size < 16 or size % 2:  # the codec's limits
         raise RunError(f"--size {size}: expected an even number >= 16")
     if folder.exists() and any(folder.iterdir()):
         raise RunError(f"{folder}: the folder is not empty; choose a new one")
     if store.meta.get("imported"):
         raise RunError(f"{store.path}: imported runs cannot be replayed to render images")
-    rows, left_out = select_rows(store, options)
+    rows, left_out = select_rows(store, selection, most)
     rows = [row for row in rows if row["steps"]]
     folder.parent.mkdir(parents=True, exist_ok=True)
     with scratch_folder(folder.parent, ".assay-") as scratch:

@@ -23,7 +23,6 @@ from PIL import Image
 from assay.errors import RunError
 from assay.extensions.interop.exporting.exporters import (
     ExportedEpisode,
-    ExportOptions,
     read_episodes,
     replaying,
     report_written,
@@ -39,20 +38,20 @@ COLOURS = {"success": (38, 130, 72), "failure": (188, 52, 44), "error": (190, 12
 ACTIONS = ("x", "y", "z", "rx", "ry", "rz", "gripper")
 
 
-def write_recordings(store: Store, folder: Path, options: ExportOptions) -> str:
+def write_recordings(store: Store, folder: Path, episodes: str, most: int | None, images: bool) -> str:
     """Write episodes to a folder and return a one-line summary.
 
     Images are rendered by replaying the recorded actions, which takes about as long as the episodes did.
     """
-    rows, left_out = select_rows(store, options)
-    if options.images and store.meta.get("imported"):
+    rows, left_out = select_rows(store, episodes, most)
+    if images and store.meta.get("imported"):
         raise RunError(f"{store.path}: imported runs cannot be replayed to render images; use --no-images")
     folder.mkdir(parents=True, exist_ok=True)
     for episode in read_episodes(store, rows):
         row = episode.row
         recording = rr.RecordingStream("assay", recording_id=row["key"])
         name = f"{episode.spec.task.replace('/', '-')}_{episode.spec.seed:03d}_{row['key'][:8]}.rrd"
-        recording.save(folder / name, default_blueprint=_blueprint(options.images))
+        recording.save(folder / name, default_blueprint=_blueprint(images))
         recording.send_recording_name(f"{episode.spec.task} {row['condition']} {row['outcome']}")
         lines = [f"## {row['outcome']}", f"*{row['instruction']}*", ""]
         lines += [f"- {name}: {row[name]}" for name in ("task", "condition", "seed", "steps", "key")]
@@ -65,7 +64,7 @@ def write_recordings(store: Store, folder: Path, options: ExportOptions) -> str:
             for first, last in intervals:
                 truth[first:last] = 1.0
             _log_series(recording, f"goal/{rr.escape_entity_path_part(atom)}", [atom], truth)
-        if options.images:
+        if images:
             with replaying(episode, store) as (env, _, observations):
                 for observation in observations:
                     if observation.step % IMAGE_INTERVAL == 0 or observation is observations[-1]:

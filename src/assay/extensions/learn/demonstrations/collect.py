@@ -90,7 +90,7 @@ def collect(
     orientation: Orientation = Orientation.ROTATED,
     on_episode: Callable[[str], None] = lambda task: None,
 ) -> Collected:
-    """Extend a folder to ``episodes`` successful episodes of each task, trying ``seeds`` or else seeds from 0 on.
+    """Extend a folder to ``episodes`` successful episodes of each task, trying ``seeds``, or 0, 1, 2, ... by default.
 
     Episodes already in the folder are not repeated. ``orientation`` defaults to that of the images sent to policy
     servers. ``on_episode`` is called with the task of each episode in the folder.
@@ -120,7 +120,7 @@ def collect(
 def _demonstrate(
     folder: DemonstrationFolder, task: Task, assets: AssetPack, seeds: Sequence[int]
 ) -> Iterator[int]:
-    """Yield the seeds with which a task has been demonstrated, attempting new seeds as needed."""
+    """Yield the seeds with which the oracle has solved a task, attempting new seeds as needed."""
     wanted = folder.demonstrations
     simulation: Simulation | None = None
     try:

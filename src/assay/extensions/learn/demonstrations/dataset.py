@@ -39,7 +39,7 @@ T = TypeVar("T", "RecordedEpisode", "FailedAttempt")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How demonstrations are varied; by default they are not."""
+    """Variations of the demonstrations; none by default."""
 
     noise: float = 0.0
     """Standard deviation of the disturbance added to the oracle's actions, which are in [-1, 1].
@@ -111,7 +111,7 @@ class Demonstrations:
         return f"{options} {self.recipe}".strip()
 
     def seeds(self, task: str) -> frozenset[int]:
-        """Return the seeds with which a task was demonstrated."""
+        """Return the seeds of the recorded episodes of a task."""
         return frozenset(episode.seed for episode in self.episodes if episode.task == task)
 
     def merge(self, others: Iterable[Demonstrations]) -> Demonstrations:

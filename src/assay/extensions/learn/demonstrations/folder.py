@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -99,12 +99,11 @@ class DemonstrationFolder:
 def open_folder(root: Path, kind: Demonstrations) -> Iterator[DemonstrationFolder]:
     """Lock a folder for exclusive use by this process, creating it if necessary."""
     root.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(file_lock(root / ".lock"))
-        except BlockingIOError:
-            raise DemonstrationError(f"{root} is in use by another process") from None
-        yield DemonstrationFolder(root, kind)
+    try:
+        with file_lock(root / ".lock"):
+            yield DemonstrationFolder(root, kind)
+    except BlockingIOError:
+        raise DemonstrationError(f"{root} is in use by another process") from None
 
 
 def _remove(folder: Path) -> None:

@@ -100,7 +100,9 @@ def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> F
                     for count, image in enumerate(_images(data, rows, names[camera]), start=1):
                         array[count - 1] = downscale(orient(image, orientation), pixels)
                     if count != shape[0]:
-                        raise DemonstrationError(f"{count} images of {camera} for {shape[0]} frames")
+                        raise DemonstrationError(
+                            f"the camera {camera} has {count} images for {shape[0]} frames"
+                        )
                     array.flush()
     except DemonstrationError:
         raise

@@ -31,7 +31,7 @@ def _encoder() -> Encoder:
 
 
 def wordings(instructions: Sequence[str], ids: Sequence[str], per_cell: int) -> list[list[str]]:
-    """Return the wordings of each episode's instruction: the original and ``per_cell`` paraphrases per grid cell.
+    """Return the wordings of each episode's instruction: the original and ``per_cell`` paraphrases per kind.
 
     Raises DemonstrationError if the task of an episode is unknown.
     """

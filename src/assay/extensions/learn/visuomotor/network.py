@@ -121,7 +121,7 @@ HEADS: dict[Head, type[RegressionHead] | type[BinsHead] | type[FlowHead]] = {
 
 
 def _mean(errors: Tensor, counts: Tensor) -> Tensor:
-    """Return the mean of errors (n, chunk), weighted by 0 or 1, (n, chunk)."""
+    """Return the mean of the errors (n, chunk), weighted by ``counts``, 0 or 1, (n, chunk)."""
     return (errors * counts).sum() / counts.sum()
 
 

@@ -30,7 +30,7 @@ class VisuomotorPolicy:
 
     def __init__(self, checkpoint: str = "", execute: int = EXECUTED, noise: float = 1.0) -> None:
         if not checkpoint:
-            raise PolicyError("a learned policy requires a checkpoint: learned?checkpoint=FILE")
+            raise PolicyError("the policy 'learned' needs a checkpoint: --policy 'learned?checkpoint=FILE'")
         require_torch()
         import torch
 

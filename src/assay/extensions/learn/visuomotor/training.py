@@ -9,14 +9,15 @@ import hashlib
 import pickle
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from pydantic import BaseModel, ConfigDict
+from torch import nn
 
 from assay.errors import PolicyError, one_line
 from assay.extensions.learn.visuomotor.frames import CAMERAS, FrameArrays
@@ -53,12 +54,12 @@ class TrainingRecord(BaseModel):
     size: int
     """Height and width, in pixels, of rendered images before they are scaled to the network's input size."""
     data: str
-    """Names of the folders of demonstrations."""
+    """Name of the folder of demonstrations."""
     episodes: dict[str, int]
     """Number of demonstrations for each instruction, including held-out ones."""
     frames: int
     paraphrases: int
-    """Paraphrases per cell of the paraphrase grid; 0 for the task's original wording only."""
+    """Number of paraphrases per cell of the paraphrase grid; 0 for the task's original wording only."""
     seed: int
     steps: int
     batch: int
@@ -112,42 +113,22 @@ class TrainingExamples:
         return torch.from_numpy(actions), torch.from_numpy(inside.astype(np.float32))
 
 
-@dataclass(slots=True)
-class _TrainingState:
-    """State from which training is resumed."""
-
-    network: Network
-    averaged: Network
-    optimizer: torch.optim.Optimizer
-    progress: TrainingProgress = field(default_factory=TrainingProgress)
-    seconds: float = 0.0
-
-    def save(self, path: Path, identity: str) -> None:
-        content = {
-            "identity": identity,
-            "network": self.network.state_dict(),
-            "averaged": self.averaged.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "progress": (self.progress.step, self.progress.share, self.progress.loss),
-            "seconds": self.seconds,
-        }
-        with replacing(path) as unfinished:
-            torch.save(content, unfinished)
-
-    def restore(self, path: Path, identity: str) -> None:
-        try:
-            content: dict[str, Any] = torch.load(path, weights_only=True)
-            if content["identity"] != identity:
-                raise PolicyError(
-                    f"{path} belongs to a training run with other data or options; choose another --out, or delete it"
-                )
-            self.network.load_state_dict(content["network"])
-            self.averaged.load_state_dict(content["averaged"])
-            self.optimizer.load_state_dict(content["optimizer"])
-            self.progress, self.seconds = TrainingProgress(*content["progress"]), content["seconds"]
-        except (pickle.UnpicklingError, RuntimeError, KeyError, ValueError, OSError, EOFError) as error:
-            reason = one_line(str(error), 120)
-            raise PolicyError(f"{path} is damaged; delete it to start over ({reason})") from None
+def _restore(
+    path: Path, identity: str, parts: Mapping[str, nn.Module | torch.optim.Optimizer]
+) -> tuple[TrainingProgress, float]:
+    """Load the state of an interrupted training run; return its progress and processor time, in seconds."""
+    try:
+        content: dict[str, Any] = torch.load(path, weights_only=True)
+        if content["identity"] != identity:
+            raise PolicyError(
+                f"{path} belongs to a training run with other data or options; choose another --out, or delete it"
+            )
+        for name, part in parts.items():
+            part.load_state_dict(content[name])
+        return TrainingProgress(*content["progress"]), content["seconds"]
+    except (pickle.UnpicklingError, RuntimeError, KeyError, ValueError, OSError, EOFError) as error:
+        reason = one_line(str(error), 120)
+        raise PolicyError(f"{path} is damaged; delete it to start over ({reason})") from None
 
 
 def _loss(network: Network, examples: TrainingExamples, size: int, seed: int, step: int) -> torch.Tensor:
@@ -206,8 +187,7 @@ def train_to_file(
     every: int = 0,
     watch: Callable[[TrainingProgress], None] = lambda progress: None,
 ) -> TrainingRecord:
-    """Train on demonstrations and write the network to a file at the end and, unless ``every`` is 0, every ``every``
-    steps.
+    """Train on demonstrations and write the network to a file; also write checkpoints every ``every`` steps, if not 0.
 
     The file ``OUT.training`` holds the state of the training run and a digest of its data and options. An interrupted
     run is resumed from it and ends with the same network.
@@ -226,9 +206,10 @@ def train_to_file(
     averaged = Network(settings)
     averaged.load_state_dict(network.state_dict())
     optimizer = torch.optim.AdamW(network.parameters(), lr=schedule.rate, weight_decay=1e-3)
-    state = _TrainingState(network, averaged, optimizer)
+    parts = {"network": network, "averaged": averaged, "optimizer": optimizer}
+    progress, seconds = TrainingProgress(), 0.0
     if snapshot.is_file():
-        state.restore(snapshot, identity)
+        progress, seconds = _restore(snapshot, identity, parts)
 
     def save(place: Path, steps: int, seconds: float) -> TrainingRecord:
         held_out = examples.held_out
@@ -252,23 +233,26 @@ def train_to_file(
         return record
 
     saved_at = time.monotonic()
-    while (fraction := schedule.share(state.progress.step, 0.0)) < 1:
-        started, step = time.process_time(), state.progress.step
+    while (fraction := schedule.share(progress.step, 0.0)) < 1:
+        started, step = time.process_time(), progress.step
         loss = _loss(network, examples, schedule.batch, seed, step)
         value = descend(network, optimizer, loss, schedule.rate_at(fraction))
-        state.progress = state.progress.advance(fraction, value)
+        progress = progress.advance(fraction, value)
         decay = min(_AVERAGING, (1 + step) / (10 + step))
         with torch.no_grad():
             for mean, now in zip(averaged.parameters(), network.parameters(), strict=True):
                 mean.lerp_(now, 1 - decay)
-        state.seconds += time.process_time() - started
-        watch(state.progress)
-        step = state.progress.step
+        seconds += time.process_time() - started
+        watch(progress)
+        step = progress.step
         if every and step % every == 0 and step < schedule.steps:
             save(out.with_name(f"{out.stem}-{step}{out.suffix}"), step, 0.0)
         if time.monotonic() - saved_at > _SNAPSHOT_INTERVAL_S:
-            state.save(snapshot, identity)
+            content = {name: part.state_dict() for name, part in parts.items()}
+            content |= {"identity": identity, "progress": astuple(progress), "seconds": seconds}
+            with replacing(snapshot) as unfinished:
+                torch.save(content, unfinished)
             saved_at = time.monotonic()
     snapshot.unlink(missing_ok=True)
     averaged.eval()
-    return save(out, schedule.steps, state.seconds)
+    return save(out, schedule.steps, seconds)

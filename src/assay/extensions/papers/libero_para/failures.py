@@ -45,8 +45,9 @@ ENDINGS: dict[str, tuple[str, Callable[[NearFar], float]]] = {
 MAX_PATHS = 40
 """Maximum number of successful trajectories drawn per task, evenly spaced over the task's episodes."""
 _RULE = (
-    "By the paper's rule, for paraphrases only: a near failure is at most as far from the task's mean successful "
-    "trajectory (dynamic time warping) as its farthest success; a far failure is farther."
+    "By the paper's rule, for paraphrases only: the trajectory of a near failure is at most as far from the task's "
+    "mean successful trajectory (dynamic time warping) as that of the farthest success; the trajectory of a far "
+    "failure is farther."
 )
 
 
@@ -70,8 +71,9 @@ def failures_table(results: dict[str, NearFarFailures]) -> Table:
         Column("95 % interval", "share", value=lambda model: model.interval),
         Column("not judged", "share", value=lambda model: model.overall.unjudged / model.overall.episodes),
         Column("episodes", "count", value=lambda model: model.overall.episodes),
-        note=f"{_RULE} Success, near, far and not judged are fractions of all episodes, far of failures is one of "
-        "the judged failures. Not judged: the task never succeeds, or the episode has no trajectory.",
+        note=f"{_RULE} Success, near, far and not judged are fractions of all episodes; far of failures is the "
+        "fraction of judged failures that are far. Not judged: failures without a trajectory or in a task that "
+        "never succeeds.",
     )
 
 
@@ -89,7 +91,8 @@ def thresholds_table(results: dict[str, NearFarFailures]) -> Table:
         results,
         *(column(kind, quantile) for kind in ("near", "far") for quantile in QUANTILES),
         Column("episodes", "count", value=lambda model: model.overall.episodes),
-        note=f"Fractions of all episodes. {_RULE} p99, p95, p90: at most as far as 99, 95 and 90 % of the successes.",
+        note=f"Fractions of all episodes. {_RULE} p99, p95, p90: a near failure is at most as far as 99, 95 or 90 % "
+        "of the successes.",
     )
 
 

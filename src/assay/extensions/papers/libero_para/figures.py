@@ -131,7 +131,7 @@ def action_figure(results: dict[str, dict[CellKey, float]]) -> Drawing:
     complete = [name for name, cells in results.items() if ORIGINAL in cells]
     scope = f" only in {listed(complete)}" if complete else " in none of the runs"
     caption = (
-        f"Unweighted mean over the object types, then over {_name_models(results)}; marks are the models. '{NONE}' "
+        f"Unweighted mean over the object types, then over {_name_models(results)}; each mark is a model. '{NONE}' "
         f"includes the original instruction{'' if len(complete) == len(results) else scope}. "
         "Right: mean of the action types of a category."
     )
@@ -139,7 +139,7 @@ def action_figure(results: dict[str, dict[CellKey, float]]) -> Drawing:
 
 
 def _distances(run: PaperRun) -> tuple[list[tuple[float, float, float]], str]:
-    """Return the distance, success rate and standard deviation of each cell, and a text with the correlation."""
+    """Return the distance, success rate and standard deviation of each cell, and a label with the correlation."""
     cells = [
         (cell.pd, cell.success, cell.spread or 0.0)
         for cell in run.data.result(CELLS)

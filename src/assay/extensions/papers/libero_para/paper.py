@@ -23,7 +23,7 @@ LAYOUT = (
     ),
     (
         "The paraphrases",
-        "The wordings in the runs. `assay words stats` makes the same tables from a file with wordings.",
+        "The wordings in the runs. `assay words stats` makes the same tables from a table of wordings.",
         tuple(plan.label for plan in tables.PARAPHRASES),
     ),
 )

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from operator import methodcaller
-from typing import Any
+from operator import itemgetter, methodcaller
 
 import numpy as np
 import polars as pl
@@ -24,6 +23,7 @@ from assay.measures.views.wording import methods, task_instruction
 from assay.measures.words import paraphrase
 from assay.measures.words.paraphrase import all_paraphrases, paraphrases, wording_columns
 from assay.measures.words.pride import OVERESTIMATION, Overestimation
+from assay.perturb.words.distance.pride import ALPHA
 from assay.perturb.words.grid.table import GridRow, GridStats, grid_stats
 from assay.report.papers import ExhibitPlan, PaperRun, Part, by_run, model_table, of_each
 from assay.support.extras import require
@@ -44,8 +44,7 @@ SCOPES: dict[str, Callable[[CellKey], bool]] = {
     "both": lambda key: NONE not in key,
     "all": lambda key: key != ORIGINAL,
 }
-"""Scopes of a paraphrase (the changed part of the instruction), as in the analysis script of the release."""
-OWN_DISTANCES = ("PD", "1 - S_K", "1 - S_T")
+"""Part of the instruction that a paraphrase changes -> test for its cells, as in the release's analysis script."""
 EXAMPLE_ORIGINALS = 3
 """Number of original instructions among Table 10's examples; those with the most paraphrases are chosen."""
 _RENAMED = ("contextual", "habitual")
@@ -94,7 +93,9 @@ def para_cells(frame: pl.DataFrame) -> tuple[ParaCell, ...]:
 
 
 CELLS = Measure(
-    "para_cells", "The cells of LIBERO-Para's grid, means over seeds.", lambda run: para_cells(run.frame)
+    "para_cells",
+    "Success rate in each cell of LIBERO-Para's grid, averaged over seeds.",
+    lambda run: para_cells(run.frame),
 )
 
 
@@ -140,36 +141,38 @@ def _group_means(members: Iterable[tuple[str, float]]) -> dict[str, float]:
     return {group: float(np.mean(values)) for group, values in groups.items()}
 
 
-@by_run(lambda run: (run.data.attempt(CONTROLS), success_rate(all_paraphrases(run.data.frame))))
-def success_table(results: dict[str, tuple[Rate | Missing, Rate]]) -> Iterator[Part]:
+def _controls_and_paraphrases(run: PaperRun) -> tuple[Rate, Rate]:
+    controls = run.data.attempt(CONTROLS)
+    if isinstance(controls, Missing):
+        controls = Rate({}, 0, 0, 0, None, None, None)
+    return controls, success_rate(all_paraphrases(run.data.frame))
+
+
+@by_run(_controls_and_paraphrases)
+def success_table(results: dict[str, tuple[Rate, Rate]]) -> Iterator[Part]:
     """Yield Table 2: success rates of the controls and with paraphrases, and the drop between them."""
 
-    def read(place: int, field: str, default: int | None = None) -> Callable[[Any], Any]:
-        return lambda rates: getattr(rates[place], field, default)
+    def columns(name: str, place: int) -> Iterator[Column]:
+        yield Column(name, "share", value=lambda rates: rates[place].rate)
+        yield Column(f"{name}, interval", "share", value=lambda rates: rates[place].interval)
+        yield Column(f"{name}, episodes", "count", value=lambda rates: rates[place].count)
 
-    columns: list[Column] = []
-    for place, name in enumerate(("LIBERO-Goal", "LIBERO-Para")):
-        columns.append(Column(name, "share", value=read(place, "rate")))
-        columns.append(Column(f"{name}, interval", "share", value=read(place, "interval")))
-        columns.append(Column(f"{name}, episodes", "count", value=read(place, "count", 0)))
-
-    def drop(rates: tuple[Rate | Missing, Rate]) -> float | None:
-        control, paraphrased = rates[0], rates[1].rate
-        if isinstance(control, Missing) or control.rate is None or paraphrased is None:
-            return None
-        return paraphrased - control.rate
-
+    drops = {
+        name: None if controls.rate is None or changed.rate is None else changed.rate - controls.rate
+        for name, (controls, changed) in results.items()
+    }
     yield model_table(
         "success",
         "Success rates with the original instructions and with paraphrases",
-        results,
-        *columns,
-        Column("drop", "change", value=drop),
+        {name: (*rates, drops[name]) for name, rates in results.items()},
+        *columns("LIBERO-Goal", 0),
+        *columns("LIBERO-Para", 1),
+        Column("drop", "change", value=itemgetter(2)),
         note="LIBERO-Goal: the controls, with the original instruction. LIBERO-Para: all paraphrases. Errors are "
         f"excluded. 95 % intervals: {methods(rate.interval for _, rate in results.values())}.",
     )
-    for name, (control, _) in results.items():
-        if isinstance(control, Missing):
+    for name, drop in drops.items():
+        if drop is None:
             yield Missing(f"of {name}: no LIBERO-Goal rate and no drop, because there are no controls")
 
 
@@ -255,7 +258,7 @@ def scopes_table(results: dict[str, dict[CellKey, float]]) -> Iterator[Part]:
 def _timed_rows(run: PaperRun) -> pl.DataFrame:
     rows = run.data.whole
     if not rows["seconds"].sum() > 0:
-        raise MeasureError("needs the duration of episodes, which the run does not have")
+        raise MeasureError("needs the durations of the episodes, which the run lacks")
     return rows
 
 
@@ -279,47 +282,34 @@ def cost_table(results: dict[str, pl.DataFrame]) -> Table:
 
 
 def _scored_wordings(run: PaperRun) -> pl.DataFrame:
-    """Return one row per wording: object, action, original, text, success rate and distances."""
-    rows = valid_rows(paraphrases(run.data.frame)).with_columns(pl.col("instruction").str.strip_chars())
-    rates = rows.group_by("task", "object", "action", "instruction", maintain_order=True).agg(
-        pl.col("success").mean()
-    )
-    success = {
-        (task_instruction(task) or task, thing, action, text): share
-        for task, thing, action, text, share in rates.iter_rows()
-    }
-    wordings = [
-        worded
-        for worded in wordings_of(run)
-        if worded.s_k is not None
-        and worded.s_t is not None
-        and (worded.original, *worded.key, worded.paraphrase) in success
-    ]
-    if not wordings:
+    """Return one row per scored wording: original, types, text, success rate and distances."""
+    rows = valid_rows(paraphrases(run.data.frame))
+    scores = ("s_k", "s_t")
+    scored = rows.drop_nulls(scores) if set(scores) <= set(rows.columns) else rows.clear()
+    if not len(scored):
         raise MeasureError("needs paraphrases with both similarities")
+    originals = {task: task_instruction(task) or task for task in scored["task"].unique()}
+    text = pl.col("instruction").str.strip_chars().alias("text")
+    table = (
+        scored.group_by("task", "object", "action", text, *scores, maintain_order=True)
+        .agg(pl.col("success").mean())
+        .with_columns(
+            pl.col("task").replace_strict(originals).alias("original"),
+            (1 - (ALPHA * pl.col("s_k") + (1 - ALPHA) * pl.col("s_t"))).alias("PD"),
+            (1 - pl.col("s_k")).alias("1 - S_K"),
+            (1 - pl.col("s_t")).alias("1 - S_T"),
+        )
+        .drop("task", *scores)
+    )
     try:
         require("words", "Table 10 needs sacrebleu")
         from assay.perturb.words.distance.baselines import baselines
 
-        others = baselines([(worded.original, worded.paraphrase) for worded in wordings])
+        others = baselines(table.select("original", "text").rows())
     except AssayError as error:
         raise MeasureError(str(error)) from None
-    return pl.DataFrame(
-        [
-            {
-                "original": worded.original,
-                "object": worded.object_type,
-                "action": worded.action_type,
-                "text": worded.paraphrase,
-                "success": success[worded.original, *worded.key, worded.paraphrase],
-                "PD": worded.pd,
-                "1 - S_K": 1 - (worded.s_k or 0.0),
-                "1 - S_T": 1 - (worded.s_t or 0.0),
-                **{f"1 - {name}": 1 - value for name, value in other.items()},
-            }
-            for worded, other in zip(wordings, others, strict=True)
-        ]
-    )
+    distances = [{f"1 - {name}": 1 - value for name, value in other.items()} for other in others]
+    return table.hstack(pl.DataFrame(distances))
 
 
 def distances_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
@@ -328,7 +318,7 @@ def distances_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
 
     tables, missing = of_each(runs, _scored_wordings)
     columns = next(iter(tables.values())).columns
-    distances = [name for name in columns if name in OWN_DISTANCES or name.startswith("1 - ")]
+    distances = columns[columns.index("PD") :]
 
     def correlate(table: pl.DataFrame, distance: str) -> tuple[float | None, float | None]:
         x, y = table[distance].to_numpy(), table["success"].to_numpy()
@@ -368,7 +358,7 @@ def distances_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
 
 
 def _examples(runs: Sequence[PaperRun], distances: Sequence[str], scored: pl.DataFrame) -> Table:
-    """Return examples for some originals: an added adverb, another name, and another name in a question or hint."""
+    """Return examples of paraphrases with an added adverb, another name, or another name in a question or hint."""
     cells, _ = of_each(runs, cell_rates)
     success = average(list(cells.values()))
     is_renamed = pl.col("object").is_in(_RENAMED)
@@ -399,8 +389,8 @@ def _examples(runs: Sequence[PaperRun], distances: Sequence[str], scored: pl.Dat
             *(Column(name, "number") for name in distances),
         ),
         tuple(rows),
-        "For the originals with the most paraphrases: the paraphrase with the median PD among added adverbs, other "
-        "names, and other names in a question or hint. Success: mean over models.",
+        "For the originals with the most paraphrases: the paraphrase with the median PD among those with an "
+        "added adverb, another name, or another name in a question or hint. Success: mean over models.",
     )
 
 
@@ -417,7 +407,7 @@ EXHIBITS = (
 
 
 def stats_of(runs: Sequence[PaperRun]) -> GridStats:
-    """Return statistics of the paraphrases in all runs, each with its largest multiplicity in a run and seed."""
+    """Return statistics of the paraphrases in all runs, counting each as often as in the run and seed with the most."""
     results, _ = of_each(runs, wordings_of)
     together: Counter[GridRow] = Counter()
     for wordings in results.values():
@@ -426,7 +416,7 @@ def stats_of(runs: Sequence[PaperRun]) -> GridStats:
 
 
 def wordings_of(run: PaperRun) -> Counter[GridRow]:
-    """Return the paraphrases in a run with their maximum multiplicity within a seed."""
+    """Return the paraphrases in a run, each with its largest number of occurrences in one seed."""
     rows = paraphrases(run.data.frame)
     scores = [
         pl.col(name) if name in rows.columns else pl.lit(None, pl.Float64).alias(name)

@@ -70,7 +70,7 @@ class StartJoints(Perturbation):
 
     def __post_init__(self) -> None:
         if len(self.angles) != JOINTS or not np.isfinite(self.angles).all():
-            raise PerturbationError(f"{self.kind}: angles={self.angles}; expected {JOINTS} numbers")
+            raise PerturbationError(f"{self.kind}: angles={self.angles}; expected {JOINTS} finite numbers")
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Set the initial joint angles in the task's staging."""

@@ -1,14 +1,13 @@
 """LIBERO-plus: each name in its classification, decoded into a perturbation of a built-in task.
 
-A policy receives the built-in instruction or that of the language task's file, never the name.
+A policy receives the built-in instruction, or the one in the task file of a language task, never the name.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 from assay import tasks
@@ -32,7 +31,8 @@ NOISE: tuple[tuple[str, Callable[..., Severe]], ...] = (
     ("fog", Fog),
     ("glass blur", GlassBlur),
 )
-"""Image corruptions: numbers 1-10 are the first one in order of severity, 11-20 the second, and so on."""
+"""Image corruptions by noise number: 1 to 10 are the severities of the first, 11 to 20 those of the second, and so on.
+"""
 SEVERITIES = 10
 FILES = {
     "add": "more things",
@@ -58,72 +58,68 @@ def libero_plus(folder: str = "") -> Experiment:
 
 
 def _read(folder: Path) -> Variants:
-    reader = _Reader(folder)
+    starts = plus.starts(folder)
     variants: dict[str, list[Variant]] = defaultdict(list)
     for entry in plus.read_classification(folder):
-        variants[entry.task].append(reader.variant(entry))
+        variants[entry.task].append(_variant(entry, folder, starts))
     return variants
 
 
-class _Reader:
-    """Converter from entries of the classification to variants, using the other files in a checkout."""
+def _variant(entry: Entry, folder: Path, starts: Mapping[int, tuple[float, ...]]) -> Variant:
+    changes = tuple(_changes(entry, folder, starts))
+    labels: dict[str, Label] = {
+        "axis": AXES.get(entry.category, "world"),
+        "plausible": True,
+        "dimension": entry.category.lower(),
+        "subdimension": " and ".join(name for name, _ in changes),
+        "difficulty": entry.difficulty,
+        "number": entry.id,
+    }
+    match [change for _, change in changes]:
+        case [FromFile(file)]:  # its scene alone; the instruction stays the built-in one
+            original = tasks.load(entry.task)
+            changed = replace(tasks.load(file), instruction=original.instruction)
+            labels["change"] = change_labels(original, changed)["change"]
+    condition = f"libero-plus/{'-'.join(entry.category.lower().split())}"
+    return Variant(condition, tuple(change for _, change in changes), labels)
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._starts = cache(lambda: plus.starts(folder))
 
-    def variant(self, entry: Entry) -> Variant:
-        """Return the variant for an entry."""
-        changes = tuple(self._changes(entry))
-        labels: dict[str, Label] = {
-            "axis": AXES.get(entry.category, "world"),
-            "plausible": True,
-            "dimension": entry.category.lower(),
-            "subdimension": " and ".join(name for name, _ in changes),
-            "difficulty": entry.difficulty,
-            "number": entry.id,
-        }
-        match [change for _, change in changes]:
-            case [FromFile(file)]:  # its scene alone; the instruction stays the built-in one
-                original = tasks.load(entry.task)
-                changed = replace(tasks.load(file), instruction=original.instruction)
-                labels["change"] = change_labels(original, changed)["change"]
-        condition = f"libero-plus/{'-'.join(entry.category.lower().split())}"
-        return Variant(condition, tuple(change for _, change in changes), labels)
+def _changes(
+    entry: Entry, folder: Path, starts: Mapping[int, tuple[float, ...]]
+) -> Iterator[tuple[str, Perturbation]]:
+    """Yield the changes encoded in a name as (name of the change, perturbation), in order of application."""
+    decoded = entry.decode()
+    if decoded.file is not None:
+        task = _load(entry, entry.suffix, folder)
+        if isinstance(task, Task):
+            style = task.scene.style
+            unstyled = Unavailable("no asset pack offers the light or textures of its file", style)
+            yield FILES[decoded.file], unstyled if style else FromFile(task.id)
+        else:
+            yield FILES[decoded.file], task
+    if entry.language is not None:
+        task = _load(entry, f"_language_{entry.language}", folder)
+        yield "rewording", Say(task.instruction.text) if isinstance(task, Task) else task
+    if decoded.view is not None:
+        yield from _view(*decoded.view)
+    if decoded.start:
+        angles = starts.get(decoded.start)
+        problem = f"{folder / plus.JOINTS}: has no joint angles for start {decoded.start}"
+        yield "joint angles", Unavailable(problem) if angles is None else StartJoints(angles)
+    if decoded.noise is not None:
+        yield _noise(decoded.noise, entry)
 
-    def _changes(self, entry: Entry) -> Iterator[tuple[str, Perturbation]]:
-        """Yield the changes encoded in a name as (name of the change, perturbation), in order of application."""
-        decoded = entry.decode()
-        if decoded.file is not None:
-            task = self._load(entry, entry.suffix)
-            if isinstance(task, Task):
-                style = task.scene.style
-                unstyled = Unavailable("no asset pack offers the light or textures of its file", style)
-                yield FILES[decoded.file], unstyled if style else FromFile(task.id)
-            else:
-                yield FILES[decoded.file], task
-        if entry.language is not None:
-            task = self._load(entry, f"_language_{entry.language}")
-            yield "rewording", Say(task.instruction.text) if isinstance(task, Task) else task
-        if decoded.view is not None:
-            yield from _view(*decoded.view)
-        if decoded.start:
-            angles = self._starts().get(decoded.start)
-            problem = f"{self._folder / plus.JOINTS}: has no joint angles of the start {decoded.start}"
-            yield "joint angles", Unavailable(problem) if angles is None else StartJoints(angles)
-        if decoded.noise is not None:
-            yield _noise(decoded.noise, entry)
 
-    def _load(self, entry: Entry, suffix: str) -> Task | Unavailable:
-        """Load the task file for an entry and a suffix, from the entry's suite or from the mixed folder."""
-        places = (self._folder / place for place in plus.TASKS)
-        place = next((place for place in places if place.is_dir()), self._folder / plus.TASKS[0])
-        name = f"{entry.name.removesuffix(entry.suffix)}{suffix}.bddl"
-        own, mixed = place / entry.suite / name, place / plus.MIXED / name
-        try:
-            return tasks.load(str(mixed if mixed.is_file() and not own.is_file() else own))
-        except TaskError as error:
-            return Unavailable(str(error))
+def _load(entry: Entry, suffix: str, folder: Path) -> Task | Unavailable:
+    """Load the task file for an entry and a suffix, from the entry's suite or from the mixed folder."""
+    places = (folder / place for place in plus.TASKS)
+    place = next((place for place in places if place.is_dir()), folder / plus.TASKS[0])
+    name = f"{entry.name.removesuffix(entry.suffix)}{suffix}.bddl"
+    own, mixed = place / entry.suite / name, place / plus.MIXED / name
+    try:
+        return tasks.load(str(mixed if mixed.is_file() and not own.is_file() else own))
+    except TaskError as error:
+        return Unavailable(str(error))
 
 
 def _view(

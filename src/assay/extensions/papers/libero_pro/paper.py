@@ -30,10 +30,10 @@ DRAWS = {
     "joint draws": ("libero-pro/joint",),
     "frozen files": ("libero-pro/frozen",),
 }
-"""Sampling methods of the changes -> prefixes of their conditions.
+"""Method by which changes are drawn -> prefixes of its conditions.
 
-The methods are rule-based changes or single entries of the release's tables (empty name), joint draws, and the
-release's frozen files.
+With the empty name, changes follow rules or are single entries of the release's tables; the others are joint draws from
+these tables, and the release's frozen files.
 """
 ALL_SUITES, TOTAL = "all", "total"
 """Names of the row with the mean over suites and of the column with the mean over dimensions."""
@@ -120,7 +120,7 @@ def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[P
         ]
         if unlike:
             note += f"Not comparable because of different changes or assets: {', '.join(unlike)}. "
-        note += "A total covers the dimensions of its model; some published ones lack environment."
+        note += "A total covers the dimensions with results for its model; some published models lack environment."
     source_column = (Column("source"),) if beside else ()
     shares_columns = (Column(name, "share") for name in (*COLUMNS, TOTAL))
     columns = (Column("model"), *source_column, Column("suite"), *shares_columns)
@@ -219,7 +219,7 @@ LAYOUT = (
     ),
     (
         "Memorisation",
-        "Whether trajectories remain the same when objects or instructions change, and how far objects may be moved.",
+        "Similarity of trajectories when objects or instructions change, and how far objects may be moved.",
         ("Figure 1", "Figure 6"),
     ),
     (
@@ -230,7 +230,7 @@ LAYOUT = (
 )
 EXHIBITS = (
     ExhibitPlan("Leaderboard", "Success rate by suite and dimension", leaderboard, has_published=True),
-    ExhibitPlan("Gaps", "The same with intervals and the difference from the control", gaps),
+    ExhibitPlan("Gaps", "Success rates with intervals, and differences from the control", gaps),
     drawn_by(MEMORISATION, "Figure 1", "Repeated trajectories"),
     drawn_by(DISPLACEMENT, "Figure 6", "Success over displacement"),
     drawn_by(CORRUPTION, "Instructions", "Corrupted instructions"),

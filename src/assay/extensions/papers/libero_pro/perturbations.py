@@ -76,7 +76,7 @@ class Recategorise(Perturbation):
         if not owners:
             categories = {entity.category for entity in scene.entities}
             raise PerturbationError(
-                f"{self.kind}: no '{self.old}' here: {did_you_mean(self.old, categories)}"
+                f"{self.kind}: the scene contains no '{self.old}': {did_you_mean(self.old, categories)}"
             )
         atoms = (*scene.initial, *task.goal.atoms)
         needed = {*task.of_interest, *(name for atom in atoms for name in atom.arguments)}

@@ -308,7 +308,7 @@ def _within(row: dict[str, object]) -> dict[str, int | bool]:
 
 
 def contact_exhibits(runs: Sequence[PaperRun]) -> Iterator[Part]:
-    """Yield Figure 9: objects touched within each limit, and the episodes of each run with the most objects touched."""
+    """Yield Figure 9: objects touched within each limit, and timelines of contacts in some episodes of each run."""
     results, missing = of_each(runs, lambda run: touching(level_rows(run)))
     yield Table.of(
         "touched",
@@ -389,7 +389,7 @@ def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
 
     caption = (
         f"Contacts of the robot in {plural(len(chosen), 'episode')} of different tasks with the most objects touched. "
-        "Blue: named by the goal; orange: not. Dotted: time limits, times the reference; line: end of the episode."
+        "Blue: named by the goal; orange: not. Dotted lines: time limits; solid line: end of the episode."
     )
     title = f"{run.name}: contacts over time" if several else "Contacts over time"
     return Drawing(name, title, caption, (WIDTH, 0.24 * lines + 0.62 * len(chosen) + 0.5), paint)

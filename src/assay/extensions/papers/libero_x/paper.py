@@ -22,7 +22,7 @@ OWN_LEVELS = (1, 4)
 
 
 def _census_of(run: PaperRun, *levels: int) -> Census:
-    """Count the distinct tasks at some levels of a run, including each further goal that a seed sampled."""
+    """Count the distinct tasks at some levels of a run; seeds with different goals are different tasks."""
     rows = level_rows(run, *levels).filter(pl.col("truth") != "{}")
     if not len(rows):
         raise MeasureError("no episode records its goal")

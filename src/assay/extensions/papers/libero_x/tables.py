@@ -130,7 +130,7 @@ def labels_table(runs: Sequence[PaperRun], level: int, *, beside: bool = False) 
             labels = {str(label): values for (label,), values in limits.items()}
             by_label |= {label: labels[label] for label in sorted(labels, key=partial(label_order, family))}
         if not by_label:
-            raise MeasureError(f"no episode at level {level} has a label family")
+            raise MeasureError(f"no episode at level {level} has task labels")
         return by_label
 
     yield from _tables(runs, measure, "label", load_published().labels[level] if beside else None)
@@ -171,7 +171,7 @@ def _tables(
     for (model, factor), shares in theirs.items():
         wide.append((model, "published", limit_name(factor), *(shares.get(name) for name in names)))
     source = (Column("source"),) if theirs else ()
-    note = f"Success in per cent; errors are excluded. {REFERENCE_NOTE} None: only the task's horizon."
+    note = f"Success in per cent; errors are excluded. {REFERENCE_NOTE} none: limited only by the task's horizon."
     if theirs:
         source_name = load_published().source
         note += f" Published: {source_name}; its limits are multiples of human times, its assets LIBERO-X's."

@@ -89,7 +89,7 @@ class LevelScore(Result):
 class Against(Result):
     """Paired difference from the control at a level, over pairs with the same task and seed.
 
-    Another difficulty draws a different scene; every other condition shares the scene of its control.
+    At another difficulty the scene differs; under every other condition it is that of the control.
     """
 
     condition: Annotated[str, Column("condition")]
@@ -100,7 +100,7 @@ class Against(Result):
 
 
 def task_scores(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[TaskScore, ...]:
-    """Score every task at every level under every condition, ``ignoring`` columns determined by the start."""
+    """Score every task at every level under every condition. ``ignoring`` names the columns determined by the start."""
     by = ("condition", "level", "kind")
     counted = rows.with_columns(
         _chance=pl.when(pl.col("outcome") != "error").then((1 / BINS) ** pl.col("best").cast(pl.Float64))
@@ -121,7 +121,7 @@ def task_scores(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[TaskScore,
 
 
 def mean_of(rates: Sequence[Rate]) -> MeanScore:
-    """Return the unweighted mean of tasks' success rates; each task must have a valid episode.
+    """Return the unweighted mean of the success rates of tasks, each of which must have a valid episode.
 
     Only the outcomes within a task are random. The variance of the mean assumes independent tasks and adds half a
     success and half a failure to each, so that a task that always or never succeeds still has uncertainty.
@@ -163,7 +163,7 @@ def level_scores(tasks: Sequence[TaskScore]) -> tuple[LevelScore, ...]:
 
 
 def compare_with_controls(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[Against, ...]:
-    """Return the cost of each condition, at each level and overall; empty if nothing was perturbed.
+    """Compare each condition with its controls, by level and overall; the result is empty if nothing was perturbed.
 
     ``ignoring`` names the columns determined by the start.
     """
@@ -294,7 +294,7 @@ class Novelty(Result):
     interval: Interval
     """Newcombe interval of `change`, from both means."""
     p: float
-    """Exact p-value: stratified by task, or between all episodes of the two levels."""
+    """Exact p-value, stratified by task if the same tasks are compared, otherwise over all episodes of both levels."""
 
 
 def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
@@ -326,7 +326,7 @@ def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
 
 
 def measure_retries(rows: pl.DataFrame) -> Retried:
-    """Count the successes that took more than the fewest actions. Raise MeasureError if only those were allowed."""
+    """Count the successes that took more than the fewest actions. Raise MeasureError if no retries were allowed."""
     unperturbed = controls(valid_rows(rows)).filter(~pl.col("kind").is_in(SWEEPS))
     successes, failures = (unperturbed.filter(pl.col("success") == value) for value in (1, 0))
     if len(failures) and (failures["steps"] <= failures["best"]).all():
@@ -434,7 +434,7 @@ class Tabletop(Result):
 
 
 def measure_tabletop(frame: pl.DataFrame, ignoring: Sequence[str]) -> Tabletop:
-    """Measure a tabletop run, ``ignoring`` columns determined by the start.
+    """Measure a tabletop run. ``ignoring`` names the columns determined by the start.
 
     Raises MeasureError if no episode is valid.
     """

@@ -38,7 +38,7 @@ _HIGH = np.array([X_HIGH, Y_HIGH, X_HIGH, Y_HIGH, np.pi])
 _WIDE = EXTENT["top"] * WIDTH / HEIGHT
 """Width of the area covered by the top view, in metres."""
 _SPREAD = 0.7
-"""Standard deviation, in bins, of the target smoothed over neighbouring bins."""
+"""Standard deviation, in bins, of the Gaussian that spreads a target over neighbouring bins."""
 
 
 def to_bins(actions: np.ndarray) -> np.ndarray:
@@ -138,21 +138,28 @@ class PromptVocabulary:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Example:
-    """One training example: prompt, history of observations and actions, and the bins of the next action, (5,)."""
+class NetworkInput:
+    """Everything on which the next action depends."""
 
-    task: str
-    seed: int
     prompt: Segments
     history: History
     tool: int
     """0 for suction, 1 for the spatula."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Example(NetworkInput):
+    """One training example."""
+
+    task: str
+    seed: int
     bins: np.ndarray
+    """Bins of the next action, (5,)."""
     room: np.ndarray
     """Range of translations that keep all objects on the table: minimum and maximum of x and y, in metres, (2, 2)."""
 
     def translate_randomly(self, rng: np.random.Generator) -> Example:
-        """Return a randomly translated copy; do not translate if the prompt shows positions or there is no room."""
+        """Return a randomly translated copy, or the same example if its prompt shows positions or there is no room."""
         if self.task in _TASKS_WITH_POSITIONS or (self.room[0] > self.room[1]).any():
             return self
         way = rng.uniform(*self.room)
@@ -180,12 +187,7 @@ class Batch:
     """int64, (examples,): 0 for suction, 1 for the spatula."""
 
 
-def make_batch(
-    prompts: Sequence[Segments],
-    histories: Sequence[History],
-    tools: Sequence[int],
-    vocabulary: PromptVocabulary,
-) -> Batch:
+def make_batch(inputs: Sequence[NetworkInput], vocabulary: PromptVocabulary) -> Batch:
     """Convert prompts and histories to padded arrays."""
     numbers = {word: index for index, word in enumerate(vocabulary.words, start=1)}
     first_unknown = 1 + len(vocabulary.words)
@@ -200,49 +202,44 @@ def make_batch(
         count += len(image)
         return range(count - len(image) + 1, count + 1)
 
-    word_ids: list[list[int]] = []
-    slot_ids: list[list[int]] = []
-    for prompt in prompts:
-        tokens: list[tuple[int, int]] = []
+    words: list[list[int]] = []
+    shown: list[list[int]] = []
+    for prompt in (item.prompt for item in inputs):
+        words.append([])
+        shown.append([])
         for part in prompt:
             if isinstance(part, str):
-                tokens.append(
-                    (numbers.get(part) or first_unknown + zlib.crc32(part.encode()) % UNKNOWN_SLOTS, 0)
-                )
+                unknown = first_unknown + zlib.crc32(part.encode()) % UNKNOWN_SLOTS
+                words[-1].append(numbers.get(part) or unknown)
+                shown[-1].append(0)
             else:
-                tokens.extend((0, slot) for slot in add_image(part))
-        word_ids.append([word for word, _ in tokens])
-        slot_ids.append([slot for _, slot in tokens])
-    observed: list[list[int]] = []
+                slots = add_image(part)
+                shown[-1] += slots
+                words[-1] += [0] * len(slots)
+    table: list[list[int]] = []
     ages: list[list[int]] = []
+    histories = [item.history for item in inputs]
     for history in histories:
-        table_slots = [
-            (slot, min(len(history.seen) - 1 - place, OLDEST))
-            for place in history.remembered
-            for slot in add_image(history.seen[place])
-        ]
-        observed.append([slot for slot, _ in table_slots])
-        ages.append([age for _, age in table_slots])
+        table.append([])
+        ages.append([])
+        for place in history.remembered:
+            slots = add_image(history.seen[place])
+            table[-1] += slots
+            ages[-1] += [min(len(history.seen) - 1 - place, OLDEST)] * len(slots)
     counts = [len(history.done) for history in histories]
     done = np.zeros((len(histories), max(counts, default=0), 5), dtype=np.float32)
     for index, history in enumerate(histories):
         done[index, : counts[index]] = bins_to_fractions(history.done)
     return Batch(
         ViewTokens.join(images),
-        _pad(word_ids),
-        _pad(slot_ids),
-        _pad(observed),
+        _pad(words),
+        _pad(shown),
+        _pad(table),
         _pad(ages),
         done,
         _pad([np.minimum(np.arange(count, 0, -1), OLDEST).tolist() for count in counts]),
-        np.array(tools, dtype=np.int64),
+        np.array([item.tool for item in inputs], dtype=np.int64),
     )
-
-
-def batch_examples(examples: Sequence[Example], vocabulary: PromptVocabulary) -> Batch:
-    """Convert examples to padded arrays."""
-    prompts, histories = [example.prompt for example in examples], [example.history for example in examples]
-    return make_batch(prompts, histories, [example.tool for example in examples], vocabulary)
 
 
 def _pad(rows: Sequence[Sequence[int]]) -> np.ndarray:
@@ -254,7 +251,7 @@ def _pad(rows: Sequence[Sequence[int]]) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """All examples in a folder, in one token form."""
+    """All examples in a folder, with image tokens of one form."""
 
     form: TokenForm
     examples: tuple[Example, ...]
@@ -265,7 +262,7 @@ class Dataset:
     @property
     def episodes(self) -> dict[str, int]:
         """The number of episodes of each task."""
-        return dict(Counter(task for task, _ in {(example.task, example.seed) for example in self.examples}))
+        return dict(Counter(task for task, _ in dict.fromkeys((e.task, e.seed) for e in self.examples)))
 
     @staticmethod
     def read(folder: Path, form: TokenForm, *, paraphrase: bool = True) -> Dataset:
@@ -292,7 +289,9 @@ class Dataset:
                     f"{file} was not written by assay tabletop demos: {reason}"
                 ) from None
         if not examples:
-            raise DemonstrationError(f"{folder} contains no successful episodes; record more")
+            raise DemonstrationError(
+                f"{folder} contains no successful episodes; record more with assay tabletop demos --out {folder}"
+            )
         examples.sort(key=lambda example: (int(example.task[1:]), example.seed))
         words = {word for text in texts for word in split_words(PLACEHOLDER.sub(" ", text))}
         return Dataset(form, tuple(examples), PromptVocabulary(tuple(sorted(words))), paraphrase)

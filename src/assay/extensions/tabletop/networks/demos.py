@@ -83,7 +83,7 @@ TASKS = tuple(kind.id for kind in KINDS.values() if Level.L1 in kind.levels)
 ORIGINAL_FRACTION = 0.2
 """Fraction of episodes that keep the original wording when the others are paraphrased."""
 SLIP_FRACTION, MAX_SLIPS = 0.08, 2
-"""Fraction of actions that are disturbed, so that the next one shows a recovery; their maximum number per episode."""
+"""Fraction of actions that are disturbed to show a recovery, and the maximum number of such actions per episode."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
 from assay.extensions.tabletop.networks.dataset import (
     History,
+    NetworkInput,
     PromptVocabulary,
     from_bins,
     make_batch,
@@ -37,11 +38,11 @@ Without cross-attention, prompt and table are one sequence.
 
 
 class LearnedPolicy:
-    """A network trained by `assay tabletop train`; takes the most likely action given prompt and history."""
+    """A network trained by `assay tabletop train`; executes the most likely action given the prompt and the history."""
 
     def __init__(self, checkpoint: str = "") -> None:
         if not checkpoint:
-            raise PolicyError("the policy learned needs a checkpoint: learned?checkpoint=FILE")
+            raise PolicyError("the policy 'learned' needs a checkpoint: --policy 'learned?checkpoint=FILE'")
         require_torch()
         import torch
 
@@ -67,7 +68,7 @@ class LearnedPolicy:
         tool = int(observation.tool is Tool.SPATULA)
         self._seen.append(tokenize_observation(observation, self._form))
         history = History(tuple(self._seen), np.array(self._done, dtype=np.float32).reshape(-1, 5))
-        batch = make_batch([self._prompt], [history], [tool], self._vocabulary)
+        batch = make_batch([NetworkInput(self._prompt, history, tool)], self._vocabulary)
         with torch.inference_mode():
             _, bins = self._network(batch)
         chosen = from_bins(bins[0].numpy())[None]

@@ -6,19 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
 from assay.extensions.tabletop.world.model import EXTENT, VIEWS
-from assay.extensions.tabletop.world.observation import (
-    PATCH,
-    ObjectTokens,
-    TableObservation,
-    cut_patches,
-    object_tokens,
-)
+from assay.extensions.tabletop.world.observation import PATCH, TableObservation
 from assay.extensions.tabletop.world.render import HEIGHT, WIDTH, render_picture, render_scene
 from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene
 
@@ -28,8 +22,6 @@ _WORD = re.compile(r"[^\W_]+|[^\w\s]")
 PATCH_ROWS, PATCH_COLUMNS = 2, 4
 TOKEN_FIELDS = ("crops", "boxes", "views", "places")
 """Names of the arrays in `ViewTokens`."""
-
-
 _TOP = VIEWS.index("top")
 _FORESHORTENED = np.array([1.0 if view == "top" else np.sqrt(0.5) for view in VIEWS])
 """Foreshortening of displacements along x in each view; the front view looks down at 45 degrees."""
@@ -106,20 +98,34 @@ Segments = tuple[str | ViewTokens, ...]
 
 
 def tokenize_observation(observation: TableObservation, form: TokenForm) -> ViewTokens:
-    """Convert an observation of the table to tokens."""
-    if form is TokenForm.OBJECTS:
-        return tokens_of_objects([observation.objects(camera) for camera in VIEWS])
-    return tokens_of_patches([observation.patches(camera) for camera in VIEWS])
+    """Convert the visible objects of an observation, or its patches, to tokens."""
+    crops, boxes = [], []
+    for camera in VIEWS:
+        if form is TokenForm.OBJECTS:
+            objects = observation.objects(camera)
+            crops.append(objects.crops[objects.visible])
+            boxes.append(objects.boxes[objects.visible])
+        else:
+            row, column = np.divmod(np.arange(PATCH_ROWS * PATCH_COLUMNS), PATCH_COLUMNS)
+            middle = np.column_stack([(column + 0.5) / PATCH_COLUMNS, (row + 0.5) / PATCH_ROWS])
+            crops.append(observation.patches(camera))
+            boxes.append(np.column_stack([middle, np.full_like(middle, (1 / PATCH_ROWS, 1 / PATCH_COLUMNS))]))
+    counts = [len(view) for view in crops]
+    return ViewTokens(
+        np.concatenate(crops),
+        np.concatenate(boxes).astype(np.float32),
+        np.repeat(np.arange(len(VIEWS)), counts),
+        np.minimum(np.concatenate([np.arange(count) for count in counts]), MAX_PLACES - 1),
+        form,
+    )
 
 
 def tokenize_picture(picture: Picture, form: TokenForm) -> ViewTokens:
     """Convert an image of a prompt to tokens; empty patches are omitted."""
-    views = render_picture(picture)
+    observation = TableObservation(0, picture.scene, partial(render_picture, picture))
+    tokens = tokenize_observation(observation, form)
     if form is TokenForm.OBJECTS:
-        return tokens_of_objects(
-            [object_tokens(*views[camera], len(picture.scene.items)) for camera in VIEWS]
-        )
-    tokens = tokens_of_patches([cut_patches(views[camera][0]) for camera in VIEWS])
+        return tokens
     return tokens.only((tokens.crops != tokens.crops[:, :1, :1]).any(axis=(1, 2, 3)))
 
 
@@ -134,33 +140,6 @@ def tokenize_prompt(prompt: Prompt, form: TokenForm) -> Segments:
     for segment in prompt.segments:
         parts.extend(split_words(segment) if isinstance(segment, str) else [tokenize_picture(segment, form)])
     return tuple(parts)
-
-
-def tokens_of_objects(views: list[ObjectTokens]) -> ViewTokens:
-    """Convert the visible objects of each view to tokens."""
-    return _tokens_of_views(
-        [(view.crops[view.visible], view.boxes[view.visible]) for view in views], TokenForm.OBJECTS
-    )
-
-
-def tokens_of_patches(views: list[np.ndarray]) -> ViewTokens:
-    """Convert the patches of each view, (8, 32, 32, 3), to tokens."""
-    row, column = np.divmod(np.arange(PATCH_ROWS * PATCH_COLUMNS), PATCH_COLUMNS)
-    middle = np.column_stack([(column + 0.5) / PATCH_COLUMNS, (row + 0.5) / PATCH_ROWS])
-    boxes = np.column_stack([middle, np.full_like(middle, (1 / PATCH_ROWS, 1 / PATCH_COLUMNS))])
-    return _tokens_of_views([(crops, boxes) for crops in views], TokenForm.PATCHES)
-
-
-def _tokens_of_views(views: list[tuple[np.ndarray, np.ndarray]], form: TokenForm) -> ViewTokens:
-    """Build tokens from the crops and boxes of each view."""
-    counts = [len(crops) for crops, _ in views]
-    return ViewTokens(
-        np.concatenate([crops for crops, _ in views]),
-        np.concatenate([boxes for _, boxes in views]).astype(np.float32),
-        np.repeat(np.arange(len(views)), counts),
-        np.minimum(np.concatenate([np.arange(count) for count in counts]), MAX_PLACES - 1),
-        form,
-    )
 
 
 PIECE_SIDE = 8
@@ -203,8 +182,9 @@ def _split(pictures: np.ndarray) -> np.ndarray:
 @cache
 def bare_table() -> np.ndarray:
     """Return the camera images of an empty table, in the format of `paste_patches`."""
-    views = render_scene(TableScene(()))
-    return paste_patches(np.concatenate([cut_patches(views[camera][0]) for camera in VIEWS]))
+    scene = TableScene(())
+    empty = TableObservation(0, scene, partial(render_scene, scene))
+    return paste_patches(tokenize_observation(empty, TokenForm.PATCHES).crops)
 
 
 def _cut(crops: np.ndarray) -> np.ndarray:

@@ -26,8 +26,8 @@ from assay.extensions.tabletop.networks.dataset import (
     Dataset,
     Example,
     PromptVocabulary,
-    batch_examples,
     bins_to_fractions,
+    make_batch,
     nearest_bins,
     target_distribution,
 )
@@ -108,7 +108,7 @@ class PictureEncoder(nn.Module):
 
 
 def distinct(crops: np.ndarray) -> tuple[np.ndarray, Tensor]:
-    """Return the indices of the distinct crops, and for each crop the index of its distinct crop.
+    """Return the indices of the distinct crops, and for each crop the position of its equal among them.
 
     Static objects look the same in every remembered observation, so the network encodes them once.
     """
@@ -215,11 +215,11 @@ class PromptNetwork(nn.Module):
 
 
 _HELD_OUT = 25
-"""One in this number of episodes is held out."""
+"""Interval between held-out seeds: every 25th is held out."""
 _TRANSLATED_FRACTION = 0.7
-"""Fraction of examples that are translated on the table."""
+"""Fraction of training examples that are randomly translated on the table."""
 _SORTED = 4
-"""Number of batches that are sorted by length together."""
+"""Number of batches whose examples are sorted by length together."""
 
 
 class NetworkDescription(BaseModel):
@@ -235,7 +235,7 @@ class NetworkDescription(BaseModel):
     last_seed: int
     paraphrased: bool
     permuted: bool
-    """Whether the order of objects was randomised each time."""
+    """Whether the objects were shuffled each time an example was used."""
     seed: int
     steps: int
     batch: int = 64
@@ -257,7 +257,7 @@ def train(
 ) -> tuple[PromptNetwork, NetworkDescription]:
     """Train a network and score it on held-out episodes.
 
-    With ``permute``, the order of objects is randomised each time.
+    With ``permute``, the objects are shuffled each time an example is used.
     """
     torch.manual_seed(seed)
     torch.set_num_threads(1)
@@ -324,7 +324,7 @@ def train_step(
     The loss is the mean over axes of the cross-entropy to smoothed targets.
     """
     positions = np.array([example.bins for example in examples])
-    logits, _ = network(batch_examples(examples, vocabulary), torch.from_numpy(nearest_bins(positions)))
+    logits, _ = network(make_batch(examples, vocabulary), torch.from_numpy(nearest_bins(positions)))
     terms = [
         nn.functional.cross_entropy(
             logits[axis], torch.from_numpy(target_distribution(positions[:, axis], axis))
@@ -343,7 +343,7 @@ def score_held_out(
         for first in range(0, len(examples), 64):
             some = examples[first : first + 64]
             true = nearest_bins(np.array([example.bins for example in some]))
-            off = np.abs(network(batch_examples(some, vocabulary))[1].numpy() - true)
+            off = np.abs(network(make_batch(some, vocabulary))[1].numpy() - true)
             off[:, -1] = np.minimum(off[:, -1], BINS[-1] - off[:, -1])
             for example, hit in zip(some, (off <= 2).all(axis=1), strict=True):
                 hits.setdefault(example.task, []).append(bool(hit))

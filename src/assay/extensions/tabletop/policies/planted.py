@@ -62,7 +62,7 @@ class OrderFollower(TableOracle):
 
 
 class _Mistaken(TableSimulation):
-    """A simulation in which each item is mistaken for the one at its index in the order."""
+    """The simulation as the policy perceives it: each item is mistaken for the one at its index in the order."""
 
     def __init__(self, world: TableSimulation, order: np.ndarray) -> None:
         self._real, self._order = world, order

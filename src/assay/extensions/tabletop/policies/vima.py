@@ -125,7 +125,7 @@ class VimaPolicy:
     def __init__(self, policy: str = "") -> None:
         module, _, name = policy.partition(":")
         if not module or not name:
-            raise PolicyError("the policy vima needs a class: vima?policy=module:Class")
+            raise PolicyError("the policy 'vima' needs a class: --policy 'vima?policy=module:Class'")
         try:
             policy_class = getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError) as error:

@@ -36,7 +36,7 @@ from assay.perturb.words.rewordings.corrupted import random_letters, random_toke
 from assay.perturb.words.stems import stem
 
 Fields = Mapping[str, tuple[str, ...]]
-"""Field of a template -> possible values."""
+"""Template field -> its possible values."""
 _BEGINNING = re.compile(r"(?:^|(?<=\. ))[a-z]")
 
 
@@ -81,7 +81,7 @@ class TablePerturbation(Perturbation, ABC):
 
 @perturbation
 class Harder(TablePerturbation):
-    """A tabletop task at another difficulty: the seed draws a scene of the same kind and level."""
+    """Tabletop: changes the difficulty; the seed yields another scene of the same kind and level."""
 
     kind = "world/harder"
     effects = frozenset({Effect.WORDS, Effect.LOOKS, Effect.PHYSICS, Effect.GOAL})
@@ -90,7 +90,7 @@ class Harder(TablePerturbation):
     difficulty: Difficulty
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """Return the task, drawn again at the other difficulty."""
+        """Return a task of the same kind and level, sampled at the other difficulty."""
         return make(replace(task.setting, difficulty=self.difficulty))
 
 
@@ -113,7 +113,7 @@ class PromptMask(TablePerturbation):
     """The masked part: the words, the images, or the entire instruction."""
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """Return the task with the unmasked rest of its prompt, which requests no goal."""
+        """Return the task with only the unmasked part of its prompt, and without a requested goal."""
         prompt = task.prompt
         if self.part is PromptPart.INSTRUCTION:
             prompt = prompt.saying("")

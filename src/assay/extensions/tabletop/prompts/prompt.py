@@ -77,7 +77,7 @@ class Prompt(Instruction):
         return tuple(PLACEHOLDER.findall(self.text))
 
     def saying(self, text: str) -> Prompt:
-        """Return a prompt with another text and the images that it names. Raise TaskError for new placeholders."""
+        """Return a prompt with another text and the images used in it. Raise TaskError for an unknown placeholder."""
         used = PLACEHOLDER.findall(text)
         worded = replace(self, text=text)
         return replace(worded, pictures=tuple(picture for picture in self.pictures if picture[0] in used))
@@ -108,9 +108,9 @@ ORIGINALS, TEMPLATES, WORDS, SYNONYMS = (
     MappingProxyType({name: tuple(texts) for name, texts in _GROUPS[group].items()})
     for group in ("originals", "templates", "words", "synonyms")
 )
-"""Original wordings and paraphrase templates by kind of task, the words of each class, and synonyms of commands."""
+"""Original wordings and paraphrase templates by task kind, interchangeable words, and synonyms of commands."""
 
 
 def original(kind: str, *, form: int = 0, **fields: str) -> str:
-    """Return the original wording of a kind of task, with its fields filled."""
+    """Return the original wording of a kind of task with its fields filled in."""
     return OPEN.sub(lambda place: fields[place[1]], ORIGINALS[kind][form])

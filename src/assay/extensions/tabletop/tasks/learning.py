@@ -1,4 +1,4 @@
-"""T6 to T11: invented words, motions and orders defined by the images of the prompt."""
+"""Tasks T6 to T11: the images of the prompt define invented words, motions and orders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.extensions.tabletop.prompts.prompt import Picture, original, portrait, scene_picture
 from assay.extensions.tabletop.tasks.placing import base_and_piece, into_goal, names_of
-from assay.extensions.tabletop.tasks.task import Draw, Drawn
+from assay.extensions.tabletop.tasks.task import HELD_OUT, Draw, Drawn, task_kind
 from assay.extensions.tabletop.world.goals import Put, PutGoal
 from assay.extensions.tabletop.world.scene import TableItem
 from assay.extensions.tabletop.world.textures import DARK, GREY
@@ -19,11 +19,11 @@ EXTREME_ADJECTIVES = ("xachup", "feplicat", "gazip", "duchat")
 EXTREME_NOUNS = ("xachupi", "feplicaty", "gazipo", "duchatle")
 COMPARISONS = 3
 _TALLER = 2.0
-"""Difference between the height factors of a tall and a short object."""
+"""Difference between the height scale factors of a tall and a short object."""
 
 
 class _Lesson:
-    """The meaning of an invented adjective, drawn at random: a property and one of its two extremes."""
+    """The randomly sampled meaning of an invented adjective: a property and one of its two extremes."""
 
     def __init__(self, draw: Draw) -> None:
         self._tall = draw.chance()  # otherwise the property is darkness
@@ -38,7 +38,7 @@ class _Lesson:
 
 
 def _examples(draw: Draw, lesson: _Lesson) -> dict[str, Picture]:
-    """Draw the images of the comparisons."""
+    """Sample the objects that the prompt compares, and return their images."""
     pictures = {}
     for number in range(1, COMPARISONS + 1):
         shape = draw.one(draw.pools.pieces, but=["block"])
@@ -50,7 +50,7 @@ def _examples(draw: Draw, lesson: _Lesson) -> dict[str, Picture]:
 
 
 def _pair(draw: Draw, lesson: _Lesson, wanted: bool) -> tuple[TableItem, TableItem, TableItem]:
-    """Draw the container, the piece at the wanted extreme and its twin at the other."""
+    """Sample a container, a piece at the requested extreme, and its twin at the other extreme."""
     base = draw.place(
         "base_obj", draw.base(but=["block"]), draw.one(draw.pools.container_textures), fixed=True
     )
@@ -70,6 +70,7 @@ def _unrelated_objects(draw: Draw, count: int, *task_items: TableItem) -> list[T
     return draw.others(count, shapes, draw.pools.piece_textures)
 
 
+@task_kind("T6")
 def novel_adj(draw: Draw) -> Drawn:
     """Learn an adjective from comparisons, then put the object that it describes more (or less) into another."""
     lesson, less = _Lesson(draw), draw.chance()
@@ -81,6 +82,7 @@ def novel_adj(draw: Draw) -> Drawn:
     return draw.task(text, pictures, into_goal(piece, base, others))
 
 
+@task_kind("T7")
 def novel_noun(draw: Draw) -> Drawn:
     """Learn two nouns from images, then put one object into the other."""
     base, piece = base_and_piece(draw)
@@ -90,6 +92,7 @@ def novel_noun(draw: Draw) -> Drawn:
     return draw.task(text, _shape_pictures(piece, base), into_goal(piece, base, others))
 
 
+@task_kind("T8", HELD_OUT)
 def novel_adj_and_noun(draw: Draw) -> Drawn:
     """Learn nouns and an adjective, then follow a command that consists only of invented words."""
     lesson, less = _Lesson(draw), draw.chance()
@@ -118,6 +121,7 @@ _MOVES = 2
 """Number of motions shown in the frames."""
 
 
+@task_kind("T9")
 def twist(draw: Draw) -> Drawn:
     """Learn an angle from examples, then rotate every object with a texture."""
     total, count = (8 if draw.distracting else 3), int(draw.rng.integers(1, 3))
@@ -142,6 +146,7 @@ def twist(draw: Draw) -> Drawn:
     return draw.task(original("T9", look=texture), pictures, PutGoal((puts,), names_of(others)))
 
 
+@task_kind("T10", HELD_OUT)
 def follow_motion(draw: Draw) -> Drawn:
     """Move an object along the motion shown in frames."""
     points = 10 if draw.extreme else 5
@@ -172,6 +177,7 @@ def _on_circle(step: int, points: int) -> tuple[float, float]:
     return 0.5 + _RADIUS * float(np.cos(angle)), _RADIUS * float(np.sin(angle))
 
 
+@task_kind("T11")
 def follow_order(draw: Draw) -> Drawn:
     """Stack objects in the order shown in frames."""
     count = 5 if draw.extreme else 3

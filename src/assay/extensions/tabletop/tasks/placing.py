@@ -1,4 +1,4 @@
-"""T1 to T5 and T12 to T17: place, rotate, rearrange, sweep, gather and restore."""
+"""Tasks T1 to T5 and T12 to T17: place, rotate, rearrange, sweep, gather and restore."""
 
 from __future__ import annotations
 
@@ -9,35 +9,31 @@ import numpy as np
 
 from assay.errors import PlacementError
 from assay.extensions.tabletop.prompts.prompt import original, portrait, scene_picture
-from assay.extensions.tabletop.tasks.task import Difficulty, Draw, Drawn
+from assay.extensions.tabletop.tasks.task import HELD_OUT, Difficulty, Draw, Drawn, Level, task_kind
 from assay.extensions.tabletop.world.goals import Put, PutGoal, Rectangle, SweepGoal, reaches_straight
 from assay.extensions.tabletop.world.scene import TableItem, Tool, solid
 from assay.extensions.tabletop.world.textures import TEXTURES
 
 
-def put_into(item: TableItem, base: TableItem, *, within: float = 0.10) -> Put:
-    """Return the goal of having an item at the position of a container."""
-    return Put(item.name, base.x, base.y, base.yaw, within)
-
-
 def into_goal(piece: TableItem, base: TableItem, others: list[TableItem]) -> PutGoal:
-    """Return the goal of putting a piece into a container, and no other object."""
-    return PutGoal(((put_into(piece, base),),), names_of(others))
+    """Return the goal of having one piece, and none of the other objects, in a container."""
+    return PutGoal(((Put(piece.name, base.x, base.y, base.yaw),),), names_of(others))
 
 
 def names_of(items: list[TableItem]) -> tuple[str, ...]:
-    """Return the names of items."""
+    """Return the names of the given items."""
     return tuple(item.name for item in items)
 
 
 def base_and_piece(draw: Draw) -> tuple[TableItem, TableItem]:
-    """Draw a container and a piece of different shape."""
+    """Sample a container and a piece of a different shape."""
     shape = draw.base()
     base = draw.place("base_obj", shape, draw.one(draw.pools.container_textures), fixed=True)
     texture = draw.one(draw.pools.piece_textures, but=[base.texture])
     return base, draw.place("dragged_obj", draw.one(draw.pools.pieces, but=[shape]), texture, clear=0.12)
 
 
+@task_kind("T1")
 def visual_manipulation(draw: Draw) -> Drawn:
     """Put one object into another."""
     base, piece = base_and_piece(draw)
@@ -50,6 +46,7 @@ def visual_manipulation(draw: Draw) -> Drawn:
     return draw.task(original("T1"), pictures, into_goal(piece, base, others))
 
 
+@task_kind("T2")
 def scene_understanding(draw: Draw) -> Drawn:
     """Put an object shown in an image into an object with a given texture."""
     base, piece = base_and_piece(draw)
@@ -72,6 +69,7 @@ def scene_understanding(draw: Draw) -> Drawn:
     return draw.task(text, {"scene": scene_picture(*frame.items)}, into_goal(piece, base, others))
 
 
+@task_kind("T3")
 def rotate(draw: Draw) -> Drawn:
     """Rotate an object by an angle."""
     shape, texture = draw.one(draw.pools.turnable), draw.one(draw.pools.scene_textures)
@@ -88,8 +86,19 @@ def rotate(draw: Draw) -> Drawn:
 PIECES = 3
 
 
-def _draw_arrangement(draw: Draw) -> tuple[list[TableItem], list[TableItem], list[TableItem]]:
-    """Draw pieces at their start, the same pieces at their targets, and distractors."""
+@task_kind("T4")
+def rearrange(draw: Draw) -> Drawn:
+    """Rearrange the table as in an image."""
+    return _rearrange(draw, "T4")
+
+
+@task_kind("T5")
+def rearrange_then_restore(draw: Draw) -> Drawn:
+    """Rearrange the table as in an image, then restore it."""
+    return _rearrange(draw, "T5")
+
+
+def _rearrange(draw: Draw, kind: str) -> Drawn:
     kinds: set[str] = set()
     starts: list[TableItem] = []
     goals: list[TableItem] = []
@@ -111,35 +120,23 @@ def _draw_arrangement(draw: Draw) -> tuple[list[TableItem], list[TableItem], lis
             others.append(draw.add(other.at(blocked.x, blocked.y)))
         else:
             others.append(draw.add(draw.spot(other, [*draw.items, *goals], clear=0.125)))
-    return starts, goals, others
-
-
-def _puts_at(items: list[TableItem]) -> tuple[Put, ...]:
-    return tuple(Put(item.name, item.x, item.y, item.yaw) for item in items)
-
-
-def rearrange(draw: Draw) -> Drawn:
-    """Rearrange the table as in an image."""
-    _, goals, others = _draw_arrangement(draw)
-    goal = PutGoal((_puts_at(goals),), names_of(others), blockers=int(draw.extreme))
-    return draw.task(original("T4"), {"scene": scene_picture(*goals)}, goal)
-
-
-def rearrange_then_restore(draw: Draw) -> Drawn:
-    """Rearrange the table as in an image, then restore it."""
-    starts, goals, others = _draw_arrangement(draw)
-    goal = PutGoal((_puts_at(goals), _puts_at(starts)), names_of(others), blockers=int(draw.extreme))
-    return draw.task(original("T5"), {"scene": scene_picture(*goals)}, goal)
+    there, back = (
+        tuple(Put(item.name, item.x, item.y, item.yaw) for item in items) for items in (goals, starts)
+    )
+    stages = (there, back) if kind == "T5" else (there,)
+    goal = PutGoal(stages, names_of(others), blockers=int(draw.extreme))
+    return draw.task(original(kind), {"scene": scene_picture(*goals)}, goal)
 
 
 _LARGE = (1.8, 1.8, 1.0)
-"""Size factors of a piece that serves as a container for several others."""
+"""Scale factors of a piece that serves as a container for several others."""
 _DIRECTIONS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
-"""Direction -> steps of row and column; north is at the top of the images."""
+"""Direction -> change of row and column; north is at the top of the images."""
 _NEIGHBOURS = 3
 """Number of bystanders in addition to the two moved objects in a grid of nine cells, as in VIMA-Bench."""
 
 
+@task_kind("T14", HELD_OUT)
 def same_texture(draw: Draw) -> Drawn:
     """Put all objects with the texture of a container into it."""
     texture = draw.one(TEXTURES)
@@ -153,8 +150,9 @@ def same_texture(draw: Draw) -> Drawn:
     return _gather(draw, base, targets, others, original("T14"))
 
 
+@task_kind("T15")
 def same_shape(draw: Draw) -> Drawn:
-    """Put all objects with the profile of a container into it."""
+    """Put all objects with the profile (circle or square) of a container into it."""
     containers = [shape for shape in draw.pools.containers if solid(shape).profile]
     if draw.extreme:
         containers = [*draw.pools.with_profile("circle"), *draw.pools.with_profile("square")]
@@ -181,10 +179,11 @@ def _gather(
     draw: Draw, base: TableItem, targets: list[TableItem], others: list[TableItem], text: str
 ) -> Drawn:
     within = 0.0875 if base.shape == "bowl" else 0.125
-    goal = PutGoal((tuple(put_into(target, base, within=within) for target in targets),), names_of(others))
-    return draw.task(text, {"base_obj": portrait(base)}, goal)
+    puts = tuple(Put(target.name, base.x, base.y, base.yaw, within) for target in targets)
+    return draw.task(text, {"base_obj": portrait(base)}, PutGoal((puts,), names_of(others)))
 
 
+@task_kind("T16")
 def manipulate_old_neighbor(draw: Draw) -> Drawn:
     """Put an object and then its former neighbour into a container."""
     side, step, size = (4, 0.12, (0.8, 0.8, 1.0)) if draw.extreme else (3, 0.15, (1.0, 1.0, 1.0))
@@ -219,6 +218,7 @@ def manipulate_old_neighbor(draw: Draw) -> Drawn:
     return draw.task(original("T16", way=way), pictures, PutGoal(stages, names_of(others), in_order=True))
 
 
+@task_kind("T17")
 def pick_in_order_then_restore(draw: Draw) -> Drawn:
     """Put an object into one container, into another and back."""
     kinds = [shape for shape in draw.pools.containers if shape != "pan"]
@@ -247,7 +247,7 @@ def pick_in_order_then_restore(draw: Draw) -> Drawn:
 
 
 def _rest(base: TableItem) -> float:
-    """Return a height from which a piece falls into a container, in metres."""
+    """Return the initial height of a piece that starts in a container, in metres."""
     return {"bowl": 0.035, "pallet": 0.023, "container": 0.004}.get(base.shape, 0.0)
 
 
@@ -257,8 +257,9 @@ _SHAPES = ("cross", "diamond", "triangle", "flower", "heart", "hexagon", "pentag
 _SPREAD = 0.16
 
 
+@task_kind("T12", (Level.L1, Level.L2))
 def sweep_without_exceeding(draw: Draw) -> Drawn:
-    """Sweep blocks into a rectangle without exceeding a line."""
+    """Sweep blocks into a rectangle without crossing a line."""
     x = float(draw.rng.uniform(0.3425, 0.437))
     bounds = TableItem("bounds", "three-sided rectangle", "", 0.41, 0.0, size=(0.27, 0.27, 1.0), fixed=True)
     line = TableItem("constraint", "line", "", x, 0.0, size=(0.04, 0.3375, 1.0), fixed=True)
@@ -266,6 +267,7 @@ def sweep_without_exceeding(draw: Draw) -> Drawn:
     return _sweep(draw, bounds, line, zone, (x - 0.02, -0.169, x + 0.02, 0.169), "T12")
 
 
+@task_kind("T13", HELD_OUT)
 def sweep_without_touching(draw: Draw) -> Drawn:
     """Sweep blocks into a rectangle, going around a line in front of it."""
     bounds = TableItem("bounds", "three-sided rectangle", "", 0.39, 0.0, size=(0.172, 0.30, 1.0), fixed=True)
@@ -302,7 +304,7 @@ def _sweep(
                 ):
                     break
             else:
-                raise PlacementError(f"no room for another {item.words}")
+                raise PlacementError(f"no room on the table for another {item.words}")
             blocks.append(draw.add(item.at(x, y)))
         groups.append(blocks)
     targets, others = groups

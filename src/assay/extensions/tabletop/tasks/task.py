@@ -28,12 +28,12 @@ T = TypeVar("T", bound=StrEnum)
 
 
 class Level(StrEnum):
-    """Novelty of an episode to a policy trained on the training pools."""
+    """Novelty of an episode for a policy trained on the training pools of shapes and textures."""
 
     L1 = "L1"
-    """Placement: the training pools in new poses."""
+    """Placement: shapes and textures from training in new poses."""
     L2 = "L2"
-    """Combination: pieces and containers exchange their textures."""
+    """Combination: pieces have the textures that containers had in training, and vice versa."""
     L3 = "L3"
     """Objects: shapes and textures held out from training."""
     L4 = "L4"
@@ -62,14 +62,14 @@ class Difficulty(StrEnum):
 
 
 def parse_level(kind: type[T], text: str) -> T:
-    """Return the level or difficulty with a name. Raise TaskError with the valid names if it is unknown."""
+    """Return the level or difficulty with the given name. Raise TaskError with the valid names if it is unknown."""
     if text not in list(kind):
         raise TaskError(f"unknown {kind.__name__.lower()} '{text}': {did_you_mean(text, kind)}")
     return kind(text)
 
 
 TURNABLE = (*(f"letter {letter}" for letter in "AEGMRTV"), "heart", "L-shaped block")
-"""Pieces whose yaw is visible."""
+"""Pieces without rotational symmetry, whose yaw can be recognised."""
 HELD_BACK = ("letter R", "diamond", "hexagon", "round", "star")
 SEEN_PIECES = (
     "letter A", "letter E", "letter G", "letter M", "letter T", "letter V", "block", "cross", "triangle",
@@ -96,7 +96,7 @@ NEW_TEXTURES = tuple(name for name in TEXTURES if name not in SET_1 + SET_2)
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """Shapes and textures from which a scene is drawn."""
+    """Shapes and textures from which the objects of a scene are sampled."""
 
     pieces: tuple[str, ...]
     containers: tuple[str, ...]
@@ -107,7 +107,7 @@ class Pools:
 
     @property
     def turnable(self) -> tuple[str, ...]:
-        """Pieces whose yaw is visible in an image."""
+        """Pieces without rotational symmetry, whose yaw can be recognised in an image."""
         return tuple(name for name in self.pieces if name in TURNABLE)
 
     @property
@@ -116,7 +116,7 @@ class Pools:
         return tuple(name for name in self.piece_textures if name in TWINNED)
 
     def with_profile(self, profile: str) -> tuple[str, ...]:
-        """Return the pieces with a profile, with the flat block in place of the tall one."""
+        """Return the pieces with the given profile, with the flat block in place of the tall one."""
         names = dict.fromkeys(
             "shorter block" if name == "block" else name for name in (*self.pieces, "block")
         )
@@ -136,11 +136,11 @@ _MAX_TRIES = 200
 _GAP = 0.01
 """Minimum gap between any two objects at the start, in metres."""
 Drawn = tuple[TableScene, Prompt, Goal]
-"""The scene, prompt and goal drawn for a task."""
+"""Scene, prompt and goal sampled for a task."""
 
 
 class Draw:
-    """The random choices of one episode, and the scene built from them."""
+    """Samples the random choices of one episode and builds its scene."""
 
     def __init__(self, rng: np.random.Generator, level: Level, difficulty: Difficulty) -> None:
         self.rng = rng
@@ -150,14 +150,14 @@ class Draw:
         self.items: list[TableItem] = []
 
     def one(self, options: Sequence[str], *, but: Sequence[str] = ()) -> str:
-        """Draw one of the options, excluding ``but``. Raise PlacementError if none remains."""
+        """Sample one of the options, excluding ``but``. Raise PlacementError if none remains."""
         left = [option for option in options if option not in but]
         if not left:
-            raise PlacementError("no options are left to draw from")
+            raise PlacementError("no options are left to choose from")
         return left[int(self.rng.integers(len(left)))]
 
     def some(self, options: Sequence[str], count: int, *, but: Sequence[str] = ()) -> list[str]:
-        """Draw ``count`` distinct options, excluding ``but``."""
+        """Sample ``count`` distinct options, excluding ``but``."""
         left = [option for option in options if option not in but]
         return [left[i] for i in self.rng.choice(len(left), count, replace=False)]
 
@@ -166,15 +166,15 @@ class Draw:
         return bool(self.rng.random() < 0.5)
 
     def yaw(self) -> float:
-        """Draw a yaw, in radians."""
+        """Sample a yaw, in radians."""
         return float(self.rng.uniform(0, 2 * np.pi))
 
     def base(self, *, but: Sequence[str] = ()) -> str:
-        """Draw the shape of a container, or of a piece that serves as one at extreme difficulty."""
+        """Sample the shape of a container, or of a piece that serves as one at extreme difficulty."""
         return self.one(self.pools.pieces if self.extreme else self.pools.containers, but=but)
 
     def add(self, item: TableItem) -> TableItem:
-        """Add an item at its pose."""
+        """Add an item to the scene at its own pose."""
         self.items.append(item)
         return item
 
@@ -182,12 +182,12 @@ class Draw:
         self, name: str, shape: str, texture: str, *, fixed: bool = False,
         size: tuple[float, float, float] = (1.0, 1.0, 1.0), clear: float = 0.0, keep_off: Sequence[TableItem] = (),
     ) -> TableItem:  # fmt: skip
-        """Add an item at a random free pose, at least ``clear`` metres from the origin of any other."""
+        """Add an item at a random free pose, at least ``clear`` metres from the origin of any other item."""
         item = TableItem(name, shape, texture, 0.5, 0.0, self.yaw(), size=size, fixed=fixed)
         return self.add(self.spot(item, [*self.items, *keep_off], clear=clear))
 
     def spot(self, item: TableItem, others: Sequence[TableItem], *, clear: float = 0.0) -> TableItem:
-        """Return the item, placed at a random position away from the other items.
+        """Return the item placed at a random position away from the other items.
 
         Raises PlacementError if there is no room.
         """
@@ -284,6 +284,7 @@ TRAINED = (Level.L1, Level.L2, Level.L3)
 """Levels of the training tasks."""
 HELD_OUT = (Level.L4,)
 """Levels of the tasks held out from training."""
+Maker = Callable[[Draw], Drawn]
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,12 +293,25 @@ class TaskKind:
 
     id: str
     """Identifier, ``T1`` to ``T17``."""
-    make: Callable[[Draw], Drawn]
-    """Function that draws a task of this kind; its name is that of the task in VIMA-Bench."""
-    levels: tuple[Level, ...] = TRAINED
+    make: Maker
+    """Function that samples a task of this kind; its name is that of the task in VIMA-Bench."""
+    levels: tuple[Level, ...]
     """Levels of novelty at which the task exists."""
 
     @property
     def name(self) -> str:
         """The task's name in VIMA-Bench."""
         return self.make.__name__
+
+
+REGISTERED: list[TaskKind] = []
+
+
+def task_kind(task_id: str, levels: tuple[Level, ...] = TRAINED) -> Callable[[Maker], Maker]:
+    """Register the decorated function as the maker of a kind of task."""
+
+    def register(make: Maker) -> Maker:
+        REGISTERED.append(TaskKind(task_id, make, levels))
+        return make
+
+    return register

@@ -36,7 +36,7 @@ from assay.extensions.tabletop.world.simulation import ACTION_SIZE, ActionEffect
 PACK = "tabletop"
 """Name used in place of an asset pack; shapes and textures are generated procedurally."""
 START_XY = (0.5, 0.0)
-"""First point of a trajectory, the centre of the table, in metres."""
+"""First point of every recorded trajectory: the centre of the table, in metres."""
 MOVED_DISTANCE = 0.02
 """Minimum displacement at which an object counts as moved, in metres."""
 FRAME_WIDTH = 512
@@ -59,30 +59,29 @@ class TabletopWorld(World):
     packs = (PACK,)
 
     def select(self, selection: str) -> tuple[TableEntry, ...]:
-        """Return the tasks that a selection names, each once, level by level.
+        """Return the selected tasks without duplicates, level by level.
 
         A selection is ``all``, or comma-separated kinds, levels and ids: ``T1,L4,T2/L3``; ids with or without
         ``tabletop/``. Raises TaskError with the nearest name for anything unknown.
         """
         chosen: set[TableEntry] = set()
-        for name in (part.strip() for part in selection.split(",") if part.strip()):
-            short = name.removeprefix(PREFIX)
-            names = ("all", *Level, *KINDS)
-            if short not in names and "/" not in short:
-                raise TaskError(f"unknown tabletop task '{name}': {did_you_mean(name, names)}")
-            chosen |= (
-                {entry for entry in ENTRIES.values() if short in ("all", entry.kind, entry.level)}
-                if short in names
-                else {table_entry(name)}
-            )
+        for name in filter(None, map(str.strip, selection.split(","))):
+            short, groups = name.removeprefix(PREFIX), ("all", *Level, *KINDS)
+            if short in groups:
+                chosen |= {entry for entry in ENTRIES.values() if short in ("all", entry.kind, entry.level)}
+            elif "/" in short:
+                chosen.add(table_entry(name))
+            else:
+                raise TaskError(f"unknown tabletop task '{name}': {did_you_mean(name, groups)}")
         if not chosen:
             raise TaskError(
-                f"'{selection}' selects no tabletop tasks; choose from all, {', '.join(Level)}, T1 to T17"
+                f"'{selection}' selects no tabletop tasks; choose from all, {', '.join(Level)}, T1 to T17, "
+                "or ids such as T1/L3"
             )
         return tuple(entry for entry in ENTRIES.values() if entry in chosen)
 
     def task(self, spec: EpisodeSpec) -> TableTask:
-        """Return the task of an episode as given to the policy."""
+        """Return the task of an episode with its perturbations applied."""
         entry = table_entry(spec.task)
         drawn = make(Setting(entry.kind, spec.world_seed, entry.level))
         return apply_perturbations(drawn, spec.perturbations, seed=spec.world_seed)
@@ -100,7 +99,7 @@ TABLETOP_WORLD = TabletopWorld()
 
 
 class TableEnv(Env):
-    """Environment of the table; with ``task``, every episode runs this task instead of its spec's."""
+    """Environment of the table; with ``task``, every episode runs this task instead of the one in its spec."""
 
     world = TABLETOP_WORLD
     simulation: TableSimulation
@@ -117,19 +116,14 @@ class TableEnv(Env):
         self.effects: list[ActionEffect] = []
         """The effect of each action."""
         self.held: list[str] = []
-        """Name of the item carried by each action; empty for none."""
+        """Name of the item carried by each action; empty if none was carried."""
         self.mistakes: list[str] = []
-        """Mistake after each action; empty for none."""
+        """Mistake made by each action; empty for none."""
         self._moved: str | None = None
         self._start = self.simulation.poses()[:, :2]
         self._releases = [START_XY]
         self._rendered = TableRenderer.shared().count
         return self.simulation.observe()
-
-    @property
-    def steps(self) -> int:
-        """The number of actions since the reset."""
-        return len(self.effects)
 
     @property
     def images(self) -> int:
@@ -154,7 +148,7 @@ class TableEnv(Env):
         return self.progress.verdict.success
 
     def record(self) -> Record:
-        """Return the release position of each action, the first objects carried and moved, and the mistakes."""
+        """Return the release position of each action, the first objects carried and moved, and all mistakes."""
         places = np.column_stack([self._releases, np.zeros(len(self._releases))]).astype(np.float32)
         path = Trajectory(places, np.zeros(len(places), np.float32), np.zeros((0, ACTION_SIZE), np.float32))
         return Record(
@@ -181,7 +175,7 @@ class TableEnv(Env):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlayedTable:
-    """One episode on the table and its final environment."""
+    """A finished episode and its environment."""
 
     episode: Episode
     env: TableEnv
@@ -210,7 +204,7 @@ def play(
     seed: int | None = None,
     perturbations: Sequence[Perturbation] = (),
 ) -> PlayedTable:
-    """Run a policy on a task for at most ``most`` actions, with the observation filters in ``perturbations``."""
+    """Run a policy on a task for at most ``most`` actions; ``perturbations`` change its observations."""
     env, seed = TableEnv(task), task.setting.seed if seed is None else seed
     spec = EpisodeSpec(task.id, seed, PACK, perturbations=tuple(perturbations), steps=most or task.most)
     return PlayedTable(rollout(env, policy, spec), env)
@@ -221,7 +215,7 @@ def experiment_sheet(
 ) -> list[str]:
     """Draw a PNG with the prompt of each episode and the table before and after the oracle's actions.
 
-    Returns the reasons why some episodes cannot be drawn, which is always empty.
+    Returns an empty list of errors, because every tabletop episode can be drawn.
     """
     from assay.report.sheets import SheetCell, save_sheet
 

@@ -10,7 +10,7 @@ from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, 
 
 TURN_TOLERANCE = np.radians(15)
 KEEP_OFF = 0.011
-"""Gap between a line and a push that only just passes it, in metres."""
+"""Minimum gap between the line and a pushed block that passes it, in metres."""
 Rectangle = tuple[float, float, float, float]
 """Bounds x_min, y_min, x_max, y_max, in metres."""
 
@@ -39,11 +39,11 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class PutGoal:
-    """Successive stages, each with targets in any order. A stage ends once all its targets hold simultaneously."""
+    """Successive stages, each with targets in any order. A stage ends once all its targets are met simultaneously."""
 
     stages: tuple[tuple[Put, ...], ...]
     bystanders: tuple[str, ...] = ()
-    """Items that must not be at a target of the stage that ends, nor near an item placed there."""
+    """Items that must not be at a target when its stage ends, nor close to an item placed there."""
     in_order: bool = False
     """Whether meeting a target of a later stage too early is a mistake."""
     blockers: int = 0
@@ -65,7 +65,7 @@ class SweepGoal:
     most: int
     zone: Rectangle
     barrier: Rectangle
-    """Area that no target may ever enter."""
+    """Area of the line, which no target block may ever enter."""
     best: int
     """Minimum number of actions."""
 
@@ -83,7 +83,7 @@ class GoalStatus:
 
 
 class TableGoalProgress:
-    """Evaluates an episode action by action."""
+    """Tracks the progress of an episode towards a goal, action by action."""
 
     def __init__(self, goal: Goal, scene: TableScene) -> None:
         self.goal = goal
@@ -96,17 +96,17 @@ class TableGoalProgress:
 
     @property
     def stage(self) -> tuple[Put, ...]:
-        """The targets of the current stage, which must hold simultaneously."""
+        """The targets of the current stage, which must be met simultaneously."""
         if not isinstance(self.goal, PutGoal) or self._stage == len(self.goal.stages):
             return ()
         return self.goal.stages[self._stage]
 
     def pending(self) -> tuple[Put, ...]:
-        """Return the targets of the stage that are not met yet, in any order."""
+        """Return the targets of the current stage that are not met yet."""
         return tuple(put for put in self.stage if put not in self._met)
 
     def update(self, trail: np.ndarray) -> GoalStatus:
-        """Update with the item poses during an action, (times, items, 3), of which the last are at rest."""
+        """Update with the poses of all items during an action, (times, items, 3), the last of them at rest."""
         goal, last, index_of = self.goal, trail[-1], self._scene.index
         if isinstance(goal, PutGoal):
             self.verdict = self._judge_put(goal, last)
@@ -193,7 +193,7 @@ def _overlap(outlines: np.ndarray, rectangle: Rectangle) -> np.ndarray:
 
 
 def reaches_straight(start: np.ndarray, places: np.ndarray, barrier: Rectangle, half: float) -> np.ndarray:
-    """Return which positions (n, 2) a block of half width ``half`` can reach straight, clear of a barrier, (n,)."""
+    """Return to which positions (n, 2) a block of half width ``half`` can be pushed straight past a barrier, (n,)."""
     margin = half + KEEP_OFF
     shares = np.linspace(0.05, 1, 24)
     path = start + shares[:, None, None] * (places - start)  # (24, n, 2)

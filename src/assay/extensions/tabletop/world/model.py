@@ -27,7 +27,7 @@ _MASS = {"small block": 0.02}
 _FRICTION = {"small block": 0.5}
 _CONTAINER_FRICTION = 0.3
 _MIN_COSINE = 0.8
-"""Cosine of the angle to a vertex normal below which a face does not contribute to it."""
+"""Minimum cosine of the angle between a face normal and a vertex normal to which the face contributes."""
 _NEGLIGIBLE = 1e-12
 """Length below which a sum of face vectors is treated as zero, in square metres."""
 _RIGID_REF, _RIGID_IMP = (0.01, 1.0), (0.98, 0.999, 0.001, 0.5, 2.0)
@@ -38,14 +38,11 @@ _RIGID_REF, _RIGID_IMP = (0.01, 1.0), (0.98, 0.999, 0.001, 0.5, 2.0)
 class TableModel:
     """A compiled scene, and the indices of its items in the model."""
 
-    scene: TableScene
     model: mujoco.MjModel
     bodies: np.ndarray
     """Body id of each item, (items,)."""
-    qpos: np.ndarray
-    """Index of the first of each item's seven joint positions; -1 for fixed items, (items,)."""
-    dofs: np.ndarray
-    """Index of the first of each item's six velocities; -1 for fixed items, (items,)."""
+    velocities: np.ndarray
+    """Indices of the linear velocities of all items that are not fixed, (3 * movable items,)."""
     welds: np.ndarray
     """Id of the equality constraint that welds each item to the tool; -1 for fixed items, (items,)."""
     owner: np.ndarray
@@ -108,16 +105,15 @@ def build(scene: TableScene) -> TableModel:
     if scene.tool is Tool.SPATULA:
         model.equality("blade").data[:] = (0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1)
     bodies = np.array([model.body(f"item{i}").id for i in range(len(scene.items))], dtype=int)
-    joints = [int(model.body_jntadr[body]) for body in bodies]
+    joints = model.body_jntadr[bodies]
+    first_dofs = model.jnt_dofadr[joints[joints >= 0]]
     owner = np.full(model.ngeom, -1)
     for index, body in enumerate(bodies):
         owner[model.geom_bodyid == body] = index
     return TableModel(
-        scene=scene,
         model=model,
         bodies=bodies,
-        qpos=np.array([-1 if joint < 0 else int(model.jnt_qposadr[joint]) for joint in joints]),
-        dofs=np.array([-1 if joint < 0 else int(model.jnt_dofadr[joint]) for joint in joints]),
+        velocities=(first_dofs[:, None] + np.arange(3)).ravel(),
         welds=np.array(
             [-1 if item.fixed else model.equality(f"weld{i}").id for i, item in enumerate(scene.items)]
         ),
@@ -174,7 +170,7 @@ def _add_item(spec: Any, index: int, item: TableItem) -> None:
 
 
 def _mesh(spec: Any, name: str, piece: ConvexPiece, lit: ConvexPiece) -> str:
-    """Add a closed mesh of a convex piece with the normals of ``lit``; its texture is projected from above."""
+    """Add a closed mesh of a convex piece with vertex normals from ``lit``; its texture is projected from above."""
     count = len(piece.bottom)
     faces: list[tuple[int, int, int]] = []
     for i in range(1, count - 1):

@@ -23,7 +23,7 @@ _MIN_PIXELS = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectTokens:
-    """Objects in one view, in a defined order; objects that are not visible come last, masked."""
+    """Crops and boxes of the objects in one view, in the observation's order; invisible objects come last, as zeros."""
 
     crops: np.ndarray
     """uint8, (objects, CROP, CROP, 3): the box around each object, padded to a square with black."""
@@ -35,50 +35,9 @@ class ObjectTokens:
     """int, (objects,): index of the scene's item; for scoring, not for policies."""
 
 
-def object_tokens(
-    picture: np.ndarray, labels: np.ndarray, count: int, order: Sequence[int] | np.ndarray | None = None
-) -> ObjectTokens:
-    """Crop ``count`` objects from an image (h, w, 3) by its labels (h, w), 1 to ``count``.
-
-    The objects are in the given ``order``, a permutation of 0 to ``count`` - 1, or by default in the order of their
-    labels.
-    """
-    order = range(count) if order is None else [int(index) for index in order]
-    if sorted(order) != list(range(count)):
-        raise RenderingError(f"{list(order)} is not a permutation of {count} objects")
-    crops = np.zeros((count, CROP, CROP, 3), dtype=np.uint8)
-    boxes = np.zeros((count, 4), dtype=np.float32)
-    seen: list[int] = []
-    for index in order:
-        rows, columns = np.nonzero(labels == index + 1)
-        if len(rows) < _MIN_PIXELS:
-            continue
-        top, bottom, left, right = rows.min(), rows.max() + 1, columns.min(), columns.max() + 1
-        height, width = bottom - top, right - left
-        side = max(height, width)
-        square = np.zeros((side, side, 3), dtype=np.uint8)
-        y, x = (side - height) // 2, (side - width) // 2
-        square[y : y + height, x : x + width] = picture[top:bottom, left:right]
-        crops[len(seen)] = np.asarray(Image.fromarray(square).resize((CROP, CROP), Image.Resampling.BOX))
-        middle = ((left + right) / 2 / WIDTH, (top + bottom) / 2 / HEIGHT)
-        boxes[len(seen)] = (*middle, height / HEIGHT, width / WIDTH)
-        seen.append(index)
-    unseen = [index for index in order if index not in seen]
-    visible = np.arange(count) < len(seen)
-    return ObjectTokens(crops, boxes, visible, np.array([*seen, *unseen], dtype=int))
-
-
-def cut_patches(picture: np.ndarray) -> np.ndarray:
-    """Halve an image (HEIGHT, WIDTH, 3) and cut it into patches row by row: uint8, (8, PATCH, PATCH, 3)."""
-    small = np.asarray(Image.fromarray(picture).resize((WIDTH // 2, HEIGHT // 2), Image.Resampling.BOX))
-    rows, columns = small.shape[0] // PATCH, small.shape[1] // PATCH
-    grid = small.reshape(rows, PATCH, columns, PATCH, 3).swapaxes(1, 2)
-    return np.ascontiguousarray(grid.reshape(-1, PATCH, PATCH, 3))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class TableObservation:
-    """Observation at one time; images are rendered on first access."""
+    """One observation of the table; its images are rendered on first access."""
 
     step: int
     """Number of actions since the start."""
@@ -103,7 +62,7 @@ class TableObservation:
         return self._view(camera)[0].copy()
 
     def segmentation(self, camera: str = "top") -> np.ndarray:
-        """Return labels: 0 for the table, i + 1 for the object at index i of the order: uint8, (HEIGHT, WIDTH)."""
+        """Return labels, uint8, (HEIGHT, WIDTH): 0 for the table, i + 1 for the object at index i of the order."""
         labels = self._view(camera)[1]
         if self.order is None:
             return labels.copy()
@@ -111,16 +70,46 @@ class TableObservation:
         return np.asarray(places[labels])
 
     def objects(self, camera: str = "top") -> ObjectTokens:
-        """Return one crop and box for each object, in the observation's order."""
-        return object_tokens(*self._view(camera), self.count, self.order)
+        """Return one crop and box for each object, in the observation's order.
+
+        Raises RenderingError if the order is not a permutation of the objects.
+        """
+        picture, labels = self._view(camera)
+        order = self.order or tuple(range(self.count))
+        if sorted(order) != list(range(self.count)):
+            raise RenderingError(f"{list(order)} is not a permutation of {self.count} objects")
+        crops = np.zeros((self.count, CROP, CROP, 3), dtype=np.uint8)
+        boxes = np.zeros((self.count, 4), dtype=np.float32)
+        seen: list[int] = []
+        for index in order:
+            rows, columns = np.nonzero(labels == index + 1)
+            if len(rows) < _MIN_PIXELS:
+                continue
+            top, bottom, left, right = rows.min(), rows.max() + 1, columns.min(), columns.max() + 1
+            height, width = bottom - top, right - left
+            side = max(height, width)
+            square = np.zeros((side, side, 3), dtype=np.uint8)
+            y, x = (side - height) // 2, (side - width) // 2
+            square[y : y + height, x : x + width] = picture[top:bottom, left:right]
+            crops[len(seen)] = np.asarray(Image.fromarray(square).resize((CROP, CROP), Image.Resampling.BOX))
+            middle = ((left + right) / 2 / WIDTH, (top + bottom) / 2 / HEIGHT)
+            boxes[len(seen)] = (*middle, height / HEIGHT, width / WIDTH)
+            seen.append(index)
+        unseen = [index for index in order if index not in seen]
+        visible = np.arange(self.count) < len(seen)
+        return ObjectTokens(crops, boxes, visible, np.array([*seen, *unseen], dtype=int))
 
     def reorder(self, order: Sequence[int] | np.ndarray) -> TableObservation:
         """Return the observation with its objects in another order."""
         return replace(self, order=tuple(int(index) for index in order))
 
     def patches(self, camera: str = "top") -> np.ndarray:
-        """Return the image cut into patches: uint8, (8, PATCH, PATCH, 3)."""
-        return cut_patches(self._view(camera)[0])
+        """Return the image at half resolution, cut into patches row by row: uint8, (8, PATCH, PATCH, 3)."""
+        picture = Image.fromarray(self._view(camera)[0])
+        small = np.asarray(picture.resize((WIDTH // 2, HEIGHT // 2), Image.Resampling.BOX))
+        rows, columns = small.shape[0] // PATCH, small.shape[1] // PATCH
+        grid = small.reshape(rows, PATCH, columns, PATCH, 3).swapaxes(1, 2)
+        return np.ascontiguousarray(grid.reshape(-1, PATCH, PATCH, 3))
 
     def _view(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
         if camera not in VIEWS:

@@ -102,7 +102,7 @@ class Sweeper:
         ]
 
     def ways(self, inside: list[str]) -> float:
-        """Return the number of targets outside the zone that can be pushed there; obstructed ones count half."""
+        """Return how many more targets can be pushed into the zone; a target with an obstructed path counts half."""
         rooms = [float(self._rooms(i, self._ends(i), self._poses)[0].max()) for i in self._waiting(inside)]
         return sum(0.5 * (room > -np.inf) + 0.5 * (room >= 0) for room in rooms)
 
@@ -144,7 +144,7 @@ class Sweeper:
         return np.where(possible, rooms, -np.inf), lengths
 
     def _first_of_two(self, waiting: list[int]) -> _Push | None:
-        """Return a push, of a block or of one in its way, after which a push into the zone is possible."""
+        """Return a push of a block, or of another block in its way, after which a push into the zone is possible."""
         x, y = (X_LOW + _EDGE_MARGIN, X_HIGH - _EDGE_MARGIN), (Y_LOW + _EDGE_MARGIN, Y_HIGH - _EDGE_MARGIN)
         grid = _grid(x, 8, y, 15)
         grid += self._rng.uniform(-0.02, 0.02, grid.shape)  # a push that failed is not repeated exactly
@@ -228,7 +228,7 @@ _MAX_SIMULATED_PUSHES = 24
 
 
 class TableOracle:
-    """Scripted policy that pursues the goal of the prompt, and does nothing without a prompt (privileged)."""
+    """Privileged scripted policy: pursues the goal of the prompt, and does nothing without a prompt."""
 
     def attach(self, env: TableEnv) -> None:
         """Keep a reference to the privileged state of an environment."""
@@ -328,7 +328,7 @@ class TableOracle:
         return -1
 
     def _clear_away(self, goal: PutGoal, item: int) -> np.ndarray:
-        """Return the action that carries a bystander to the freest position on the table."""
+        """Return the action that carries a bystander to the position farthest from all other items and targets."""
         if item < 0:
             return idle()
         places = [(put.x, put.y) for stage in goal.stages for put in stage]

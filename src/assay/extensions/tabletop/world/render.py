@@ -55,7 +55,7 @@ class TableRenderer:
         return TableRenderer()
 
     def draw(self, built: TableModel, qpos: np.ndarray) -> Views:
-        """Render a built scene at given joint positions."""
+        """Render a compiled scene at the given joint positions."""
         if self._process != os.getpid():
             raise RenderingError(
                 "this process was forked from one that had rendered images, and GL contexts do not survive a fork: "
@@ -163,9 +163,9 @@ def _draw_picture(picture: Picture) -> Image.Image:
     for camera in VIEWS:
         colour, labels = views[camera]
         rows, columns = np.nonzero(labels)
-        middle = int(columns.min() + columns.max()) // 2 if len(columns) else WIDTH // 2
-        half = max(20, int(np.ptp(columns)) // 2 + 4) if len(columns) else 20
-        low, high = (max(0, rows.min() - 4), min(HEIGHT, rows.max() + 5)) if len(rows) else (0, 40)
+        middle = int(columns.min() + columns.max()) // 2
+        half = max(20, int(np.ptp(columns)) // 2 + 4)
+        low, high = max(0, rows.min() - 4), rows.max() + 5
         cut.append(Image.fromarray(colour[low:high, max(0, middle - half) : middle + half]))
     height = max(image.height for image in cut)
     pair = Image.new("RGB", (cut[0].width + cut[1].width + 2, height), PAPER)

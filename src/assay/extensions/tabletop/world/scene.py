@@ -60,13 +60,13 @@ class Solid:
 
 
 def _box(x: float, y: float, width: float, depth: float) -> np.ndarray:
-    """Return a rectangle around (x, y)."""
+    """Return the corners of a rectangle centred at (x, y)."""
     signs = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
     return np.array([x, y]) + signs * (width / 2, depth / 2)
 
 
 def _stroke(start: Sequence[float], end: Sequence[float], width: float = _BAR) -> np.ndarray:
-    """Return a bar from one point to another."""
+    """Return the corners of a bar from one point to another."""
     a, b = np.asarray(start, float), np.asarray(end, float)
     along = (b - a) / np.linalg.norm(b - a)
     side = np.array([-along[1], along[0]]) * width / 2
@@ -88,7 +88,7 @@ def _annulus(inner: float, outer: float, parts: int) -> list[np.ndarray]:
 
 
 def _bars(width: float, depth: float, bar: float, sides: str = "nesw") -> list[np.ndarray]:
-    """Return a frame made of bars; north is -x, as in the tasks."""
+    """Return the bars of a frame on the given sides; north is -x, as in the tasks."""
     x, y = (width - bar) / 2, (depth - bar) / 2
     places = {
         "n": (-x, 0, bar, depth),
@@ -230,7 +230,7 @@ def solids() -> Mapping[str, Solid]:
 
 @cache
 def solid(name: str, size: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Solid:
-    """Return the shape with a name, scaled along x, y and z. Raise TaskError with the valid names if it is unknown."""
+    """Return the shape with the given name, scaled along x, y and z. Raise TaskError if the name is unknown."""
     shapes = solids()
     if name not in shapes:
         raise TaskError(f"unknown shape '{name}': {did_you_mean(name, shapes)}")
@@ -310,11 +310,11 @@ class TableScene:
             raise TaskError(f"the scene has more than one item '{twice}'; names must be unique")
 
     def item(self, name: str) -> TableItem:
-        """Return the item with a name."""
+        """Return the item with the given name."""
         return self.items[self.index(name)]
 
     def index(self, name: str) -> int:
-        """Return the index of the item with a name. Raise TaskError for an unknown name."""
+        """Return the index of the item with the given name. Raise TaskError for an unknown name."""
         for index, item in enumerate(self.items):
             if item.name == name:
                 return index

@@ -57,8 +57,6 @@ class ActionReport:
     effect: ActionEffect
     held: int
     """Index of the carried item; -1 for none."""
-    clipped: bool
-    """Whether a pose was outside the workspace and was moved to its edge."""
     trail: np.ndarray
     """Poses of all items (x, y, yaw), every few steps until they came to rest, (times, items, 3)."""
 
@@ -76,9 +74,6 @@ class TableSimulation:
         self._built = build(scene)
         self._model = self._built.model
         self._data = mujoco.MjData(self._model)
-        self._free = np.flatnonzero(self._built.dofs >= 0)
-        dofs = self._built.dofs[self._free]
-        self._speeds = (dofs[:, None] + np.arange(3)).ravel()
         self._trail: list[np.ndarray] = []
         self._clock = 0
         self.actions = 0
@@ -128,13 +123,12 @@ class TableSimulation:
                 f"the action has a non-finite value at index {int(np.argmin(np.isfinite(values)))}"
             )
         ends = values.reshape(2, 6)[:, :2]
-        first, second = inside = np.clip(ends, (X_LOW, Y_LOW), (X_HIGH, Y_HIGH))
-        clipped = bool((inside != ends).any())
+        first, second = np.clip(ends, (X_LOW, Y_LOW), (X_HIGH, Y_HIGH))
         turn = float(2 * (np.arctan2(values[11], values[8]) - np.arctan2(values[5], values[2])))
         self._trail = []
         self.actions += 1
         if np.allclose(first, second) and np.isclose(np.cos(turn), 1.0):
-            return ActionReport(ActionEffect.NOTHING, -1, clipped, self.poses()[None])
+            return ActionReport(ActionEffect.NOTHING, -1, self.poses()[None])
         if self.scene.tool is Tool.SUCTION:
             held = self._pick_and_place(first, second, turn)
             effect = ActionEffect.MISSED if held < 0 else ActionEffect.MOVED
@@ -143,7 +137,7 @@ class TableSimulation:
             effect = ActionEffect.MOVED if self._push(first, second) else ActionEffect.NOTHING
         self._settle()
         self._trail.append(self.poses())
-        return ActionReport(effect, held, clipped, np.array(self._trail))
+        return ActionReport(effect, held, np.array(self._trail))
 
     def predict(self, requested: np.ndarray) -> np.ndarray:
         """Return the trail that an action would produce, (times, items, 3), without changing the table."""
@@ -235,8 +229,9 @@ class TableSimulation:
 
     def _settle(self) -> None:
         """Simulate until all items are at rest."""
-        for _ in range(_MAX_SETTLING_STEPS // 5 if len(self._free) else 0):
+        moving = self._built.velocities
+        for _ in range(_MAX_SETTLING_STEPS // 5 if len(moving) else 0):
             self._steps(5)
-            if np.abs(self._data.qvel[self._speeds]).max() < _REST_SPEED:
+            if np.abs(self._data.qvel[moving]).max() < _REST_SPEED:
                 break
         mujoco.mj_forward(self._model, self._data)

@@ -1,7 +1,7 @@
 """LIBERO's path configuration."""
 
 try:
-    import assay.extensions.dropin  # noqa: F401
+    import assay.extensions.dropin
 except ModuleNotFoundError as error:
     import sys
 
@@ -11,5 +11,3 @@ except ModuleNotFoundError as error:
     ) from None
 
 from assay.extensions.dropin.session import get_default_path_dict, get_libero_path, set_libero_default_path
-
-__all__ = ["get_default_path_dict", "get_libero_path", "set_libero_default_path"]

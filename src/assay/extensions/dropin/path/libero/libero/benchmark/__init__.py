@@ -16,18 +16,3 @@ from assay.extensions.dropin.benchmark import (
 from assay.extensions.dropin.session import get_libero_path
 
 globals().update({suite.__name__: suite for suite in BENCHMARK_MAPPING.values()})  # LIBERO_GOAL etc.
-
-__all__ = [
-    "BENCHMARK_MAPPING",
-    "Benchmark",
-    "Task",
-    "get_benchmark",
-    "get_benchmark_dict",
-    "get_libero_path",
-    "grab_language_from_filename",
-    "libero_suites",
-    "print_benchmark",
-    "register_benchmark",
-    "task_maps",
-    "task_orders",
-]

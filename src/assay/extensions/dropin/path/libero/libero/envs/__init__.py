@@ -13,14 +13,3 @@ from assay.sim import gl
 from . import bddl_utils
 
 gl.choice()  # robosuite reads MUJOCO_GL on import, too, and scripts that set it later rely on that
-
-__all__ = [
-    "TASK_MAPPING",
-    "ControlEnv",
-    "DemoRenderEnv",
-    "DummyVectorEnv",
-    "OffScreenRenderEnv",
-    "SegmentationRenderEnv",
-    "SubprocVectorEnv",
-    "bddl_utils",
-]

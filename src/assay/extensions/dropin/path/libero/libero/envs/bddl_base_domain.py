@@ -2,5 +2,3 @@
 
 from assay.extensions.dropin.domain import Domain as BDDLBaseDomain
 from assay.extensions.dropin.env_wrapper import TASK_MAPPING, register_problem
-
-__all__ = ["TASK_MAPPING", "BDDLBaseDomain", "register_problem"]

@@ -1,5 +1,3 @@
 """Parser for task files."""
 
 from assay.extensions.dropin.domain import get_problem_info, robosuite_parse_problem
-
-__all__ = ["get_problem_info", "robosuite_parse_problem"]

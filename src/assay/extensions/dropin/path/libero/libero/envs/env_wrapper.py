@@ -6,5 +6,3 @@ from assay.extensions.dropin.env_wrapper import (
     OffScreenRenderEnv,
     SegmentationRenderEnv,
 )
-
-__all__ = ["ControlEnv", "DemoRenderEnv", "OffScreenRenderEnv", "SegmentationRenderEnv"]

@@ -9,13 +9,3 @@ from assay.extensions.dropin.venv import (
     SubprocEnvWorker,
     SubprocVectorEnv,
 )
-
-__all__ = [
-    "BaseVectorEnv",
-    "CloudpickleWrapper",
-    "DummyEnvWorker",
-    "DummyVectorEnv",
-    "EnvWorker",
-    "SubprocEnvWorker",
-    "SubprocVectorEnv",
-]

@@ -1,5 +1,3 @@
 """LIBERO's path configuration."""
 
 from assay.extensions.dropin.session import get_libero_path
-
-__all__ = ["get_libero_path"]
