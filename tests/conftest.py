@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-# Tables and pictures are small, and cores are busy: threads only wait for each other.
+# Tables and images are small and all cores are busy, so additional threads would only wait for each other.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 os.environ.setdefault("LP_NUM_THREADS", "0")
 
@@ -36,19 +36,19 @@ from assay.support import console
 from assay.support.files import CACHE_VARIABLE
 from assay.tasks import Scene
 
-# Models and images are made anew by test after test: their memory is kept, not given back and cleared each time.
+# Every test allocates models and images: keep their memory instead of returning it to the system each time.
 KEPT = 1 << 29
 if sys.platform == "linux":
     for variable, option in (("MALLOC_TRIM_THRESHOLD_", -1), ("MALLOC_MMAP_THRESHOLD_", -3)):
-        os.environ.setdefault(variable, str(KEPT))  # for processes that are started
-        with suppress(AttributeError):  # another C library than glibc
+        os.environ.setdefault(variable, str(KEPT))  # for child processes
+        with suppress(AttributeError):  # the C library is not glibc
             ctypes.CDLL(None).mallopt(option, KEPT)
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
-# What tests keep must not be the user's, nor what an earlier run left.
+# Tests must use neither the user's cache nor one from an earlier run.
 _cache = tempfile.mkdtemp(prefix="assay-cache-")
 os.environ[CACHE_VARIABLE] = _cache
 
@@ -58,13 +58,13 @@ def _cache_of_its_own(folder: Path) -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Leave nothing behind; processes that are forked from this one never come here."""
+    """Remove the cache; forked processes exit without calling this hook."""
     shutil.rmtree(_cache, ignore_errors=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--jobs``: tests in several processes."""
-    parser.addoption("--jobs", type=int, default=1, help="processes that run tests")
+    """Add the option ``--jobs``."""
+    parser.addoption("--jobs", type=int, default=1, help="number of processes that run tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -75,7 +75,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 MANY = 1_000
-"""Tests for which it is worth it to have what most of them need before processes are forked."""
+"""Number of tests above which common preparations are worth doing before processes are forked."""
 LONGEST = (
     "test_planted_flaws.py",
     "test_on_ray.py",
@@ -85,7 +85,7 @@ LONGEST = (
     "test_driver.py",
     "test_plugins.py",
 )
-"""Files that take longest: they begin first, so that no worker waits for the other in the end."""
+"""Files that take longest; they run first, so that all processes finish at about the same time."""
 
 _FOLDER = Path(__file__).parents[1] / "src" / "assay" / "extensions"
 EXTENSIONS = ("dropin", "eqa", "generate", "interop", "learn", "papers", "paraphrasing", "probe", "tabletop")
@@ -95,7 +95,7 @@ _SHARED = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[2] / "share
 
 
 def _load_loops() -> None:
-    """Play a little with the oracle: the inner loops become machine code once, not in each process that is forked."""
+    """Run part of an episode, so that inner loops are compiled once and not in each forked process."""
     runner = EpisodeRunner(WorkerConfig("oracle"))
     runner.run(EpisodeSpec("libero_goal/7", 0, steps=70))
     runner.close()
@@ -112,7 +112,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Modules and tests stay until the end: not to look through them for garbage saves a tenth of the time."""
+    """Exempt modules and tests from garbage collection, which saves a tenth of the time."""
     if session.config.getoption("jobs") > 1 and len(session.items) > MANY:
         _load_loops()
     gc.freeze()
@@ -121,7 +121,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of reference data; tests that need it are skipped where it is absent."""
+    """The folder with reference data; tests that need it are skipped if it is absent."""
     if not (_SHARED / "libero" / "bddl").is_dir():
         pytest.skip(f"no reference data at {_SHARED} (set ASSAY_SHARED)")
     return _SHARED
@@ -129,13 +129,13 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def reference(shared: Path) -> Path:
-    """The recordings of LIBERO itself."""
+    """The folder with recordings from LIBERO."""
     return shared / "libero" / "reference"
 
 
 @pytest.fixture(scope="session")
 def primitives() -> AssetPack:
-    """The pack that ships with Assay."""
+    """The asset pack that ships with Assay."""
     return AssetPack()
 
 
@@ -146,7 +146,7 @@ def libero(shared: Path) -> LiberoPack:
 
 
 def _compile_once(pack: AssetPack) -> Callable[[str], CompiledScene]:
-    """Compiles the scene of a built-in task, once per scene."""
+    """Return a function that compiles the scene of a built-in task, once per scene."""
 
     @cache
     def once(scene: Scene) -> CompiledScene:
@@ -157,19 +157,19 @@ def _compile_once(pack: AssetPack) -> Callable[[str], CompiledScene]:
 
 @pytest.fixture(scope="session")
 def compiled(primitives: AssetPack) -> Callable[[str], CompiledScene]:
-    """Compiles the scene of a built-in task on primitives."""
+    """Function that compiles the scene of a built-in task with the pack of primitives."""
     return _compile_once(primitives)
 
 
 @pytest.fixture(scope="session")
 def compiled_libero(libero: LiberoPack) -> Callable[[str], CompiledScene]:
-    """Compiles the scene of a built-in task on LIBERO's assets."""
+    """Function that compiles the scene of a built-in task with LIBERO's assets."""
     return _compile_once(libero)
 
 
 @pytest.fixture
 def world_of() -> Iterator[Callable[[CompiledScene], Simulation]]:
-    """Makes worlds that are closed at the end of the test."""
+    """Function that returns simulations, which are closed at the end of the test."""
     worlds: list[Simulation] = []
 
     def made(scene: CompiledScene) -> Simulation:
@@ -183,7 +183,7 @@ def world_of() -> Iterator[Callable[[CompiledScene], Simulation]]:
 
 @pytest.fixture(scope="session")
 def drawing() -> str:
-    """The way pictures are drawn here; tests that draw are skipped where there is none."""
+    """The rendering backend; tests that render are skipped if there is none."""
     try:
         return gl.backend()
     except RenderingError as error:
@@ -192,7 +192,7 @@ def drawing() -> str:
 
 @pytest.fixture
 def no_assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine on which nobody has named LIBERO's assets; returns its configuration folder."""
+    """Hide the configured location of LIBERO's assets; return the new configuration folder."""
     monkeypatch.delenv(LIBERO_VARIABLE, raising=False)
     monkeypatch.delenv(ROBOSUITE_VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -201,7 +201,7 @@ def no_assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @dataclass(frozen=True)
 class Said:
-    """How a command ended and what it said."""
+    """Exit status and output of a command."""
 
     status: int
     out: str
@@ -210,7 +210,7 @@ class Said:
 
 @pytest.fixture
 def assay(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Said]:
-    """Runs the ``assay`` command in this process, from its entry point to its exit status."""
+    """Function that runs the ``assay`` command in this process."""
 
     def run(*arguments: str | Path) -> Said:
         monkeypatch.setattr(sys, "argv", ["assay", *map(str, arguments)])
@@ -225,14 +225,14 @@ def assay(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) ->
 
 @pytest.fixture
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables that need not fold what is in them, here and in other processes."""
+    """Make the terminal so wide that tables are not wrapped, here and in child processes."""
     monkeypatch.setattr(console.output, "_width", 400)
     monkeypatch.setenv("COLUMNS", "400")
 
 
 @pytest.fixture
 def executable() -> Callable[..., Said]:
-    """Runs the installed ``assay`` command in a process of its own."""
+    """Function that runs the installed ``assay`` command in a separate process."""
     command = Path(sys.executable).with_name("assay")
 
     def run(*arguments: str | Path, **environment: str) -> Said:

@@ -1,8 +1,8 @@
 """Tests in several processes: ``pytest --jobs 3``.
 
-The processes are forked from this one when the tests are collected: modules are imported and tests are collected once,
-not once for each process as by pytest-xdist, where that takes ten seconds each. Each process takes one file after the
-other, and this one prints what they report. One that dies fails the test that it was at, and is replaced.
+The processes are forked after the tests have been collected, so that modules are imported and tests are collected only
+once. (With pytest-xdist, each process needs ten seconds for this.) Each process runs one file after another, and the
+main process prints the reports. If a process dies, the test that it was running fails, and another process continues.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from typing import Any
 import pytest
 
 PATIENCE = 600.0
-"""Seconds after which a process that says nothing is ended: its test hangs."""
+"""Time without a message, in seconds, after which a process is killed, because its test hangs."""
 GRACE = 10.0
-"""Seconds that processes have to tear down their fixtures when the tests are stopped."""
+"""Time, in seconds, in which processes may tear down their fixtures when the tests are stopped."""
 
 
 @dataclass
 class Child:
-    """A process that runs tests, and what it has been given."""
+    """A process that runs tests, and its pending tests."""
 
     pid: int
     pipe: Connection
     end: int
-    """A descriptor that can be read when the process has ended; the pipe may stay open with whoever it started."""
-    heard: float
-    """When it last said something, seconds of the clock."""
-    waiting: deque[pytest.Item] = field(default_factory=deque)
-    """Tests of its file whose end it has not told."""
+    """File descriptor that becomes readable when the process ends; its own child processes may keep the pipe open."""
+    last_message: float
+    """Time of its last message, in seconds of the monotonic clock."""
+    pending: deque[pytest.Item] = field(default_factory=deque)
+    """Tests of the current file that have not finished."""
 
 
 class Forked:
-    """A plugin that runs tests in ``jobs`` processes; ``begin`` is called first in each, with its own folder."""
+    """Plugin that runs tests in ``jobs`` processes; each first calls ``begin`` with a folder of its own."""
 
     def __init__(self, jobs: int, begin: Callable[[Path], None]) -> None:
         self._jobs, self._begin = jobs, begin
@@ -57,22 +57,22 @@ class Forked:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """Run all tests; the longest files are first among them."""
+        """Run all tests, file by file in the order of collection."""
         if session.config.option.collectonly or session.testsfailed:
-            return None  # which pytest tells
+            return None  # pytest itself reports it
         session.config.pluginmanager.get_plugin("terminalreporter").showfspath = False
         files = deque(list(items) for _, items in groupby(session.items, key=lambda item: item.path))
         try:
             for _ in range(min(self._jobs, len(files))):
                 self._fork(session, files.popleft())
             while self._children:
-                ready = wait([each for child in self._children for each in (child.pipe, child.end)], 5.0)
+                ready = wait([source for child in self._children for source in (child.pipe, child.end)], 5.0)
                 for child in tuple(self._children):
                     if child.pipe in ready:
-                        self._hear(session, child, files)
+                        self._receive(session, child, files)
                     elif child.end in ready:
-                        self._ended(session, child, files)
-                    elif time.monotonic() - child.heard > PATIENCE:
+                        self._handle_exit(session, child, files)
+                    elif time.monotonic() - child.last_message > PATIENCE:
                         os.kill(child.pid, signal.SIGKILL)
                 if reason := session.shouldfail or session.shouldstop:
                     raise (session.Failed if session.shouldfail else session.Interrupted)(reason)
@@ -81,7 +81,7 @@ class Forked:
         return True
 
     def _stop(self) -> None:
-        """End the processes that are left, with their fixtures if they can."""
+        """Interrupt the remaining processes, so that they tear down their fixtures, and kill those that do not end."""
         for child in self._children:
             os.kill(child.pid, signal.SIGINT)
         deadline = time.monotonic() + GRACE
@@ -90,46 +90,46 @@ class Forked:
                 os.kill(child.pid, signal.SIGKILL)
             os.waitpid(child.pid, 0)
 
-    def _hear(self, session: pytest.Session, child: Child, files: deque[list[pytest.Item]]) -> None:
+    def _receive(self, session: pytest.Session, child: Child, files: deque[list[pytest.Item]]) -> None:
         hook = session.config.hook
         try:
-            told, what = child.pipe.recv()
+            kind, content = child.pipe.recv()
         except (EOFError, ConnectionError):
-            self._ended(session, child, files)
+            self._handle_exit(session, child, files)
             return
-        child.heard = time.monotonic()
-        if told == "report":
-            report = hook.pytest_report_from_serializable(config=session.config, data=what)
+        child.last_message = time.monotonic()
+        if kind == "report":
+            report = hook.pytest_report_from_serializable(config=session.config, data=content)
             hook.pytest_runtest_logreport(report=report)
-        elif told == "warning":
-            with suppress(Exception):  # of a class that only the test's process can import
-                hook.pytest_warning_recorded.call_historic(kwargs=pickle.loads(what))
-        elif told == "end":
-            item = child.waiting.popleft()
+        elif kind == "warning":
+            with suppress(Exception):  # its class may be importable only in the test's process
+                hook.pytest_warning_recorded.call_historic(kwargs=pickle.loads(content))
+        elif kind == "end":
+            item = child.pending.popleft()
             hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         elif files:
-            self._give(session, child, files.popleft())
+            self._send(session, child, files.popleft())
         else:
             child.pipe.send(None)
 
-    def _ended(self, session: pytest.Session, child: Child, files: deque[list[pytest.Item]]) -> None:
-        """A process has ended: tell if it was at a test, and let another do what is left."""
+    def _handle_exit(self, session: pytest.Session, child: Child, files: deque[list[pytest.Item]]) -> None:
+        """Report the test that an ended process was running, and start another process for the remaining tests."""
         self._children.remove(child)
         _, status = os.waitpid(child.pid, 0)
         os.close(child.end)
-        if not child.waiting:
+        if not child.pending:
             if status:
-                _fail(session, "a process", ("", None, ""), f"died between tests: {_cause(status)}")
+                _fail(session, "a process", ("", None, ""), f"died between tests: {_describe_exit(status)}")
             if files:
                 self._fork(session, files.popleft())
             return
-        item = child.waiting.popleft()
-        _fail(session, item.nodeid, item.location, f"its process died: {_cause(status)}")
-        if child.waiting:
-            self._fork(session, list(child.waiting))
+        item = child.pending.popleft()
+        _fail(session, item.nodeid, item.location, f"its process died: {_describe_exit(status)}")
+        if child.pending:
+            self._fork(session, list(child.pending))
 
     def _fork(self, session: pytest.Session, items: list[pytest.Item]) -> None:
-        """Another process, which runs these tests first."""
+        """Fork a process that first runs these tests."""
         self._forks += 1
         folder = session.config._tmp_path_factory.getbasetemp() / f"process-{self._forks}"  # type: ignore[attr-defined]
         ours, theirs = Pipe()
@@ -138,22 +138,22 @@ class Forked:
             for child in self._children:
                 os.close(child.end)
             for pipe in (ours, *(child.pipe for child in self._children)):
-                pipe.close()  # or it would not be told when this process ends
+                pipe.close()  # so that the end of the main process closes the pipe
             _run(session, theirs, folder, self._begin)
         theirs.close()
         child = Child(pid, ours, os.pidfd_open(pid), time.monotonic())
         self._children.append(child)
-        self._give(session, child, items)
+        self._send(session, child, items)
 
-    def _give(self, session: pytest.Session, child: Child, items: list[pytest.Item]) -> None:
-        child.waiting.extend(items)
+    def _send(self, session: pytest.Session, child: Child, items: list[pytest.Item]) -> None:
+        child.pending.extend(items)
         first = session.items.index(items[0])
-        with suppress(ConnectionError):  # it died, which is heard next
+        with suppress(ConnectionError):  # the process died, which is handled next
             child.pipe.send(range(first, first + len(items)))
 
 
-class _Teller:
-    """A plugin of the processes: tells the first one what happens."""
+class _Reporter:
+    """Plugin of the processes that sends reports and warnings to the main process."""
 
     def __init__(self, config: pytest.Config, pipe: Connection) -> None:
         self._config, self._pipe = config, pipe
@@ -169,38 +169,38 @@ class _Teller:
         nodeid: str,
         location: tuple[str, int, str] | None,
     ) -> None:
-        about = {
+        record = {
             "warning_message": warning_message,
             "when": when,
             "nodeid": nodeid,
             "location": location,
         }
-        with suppress(pickle.PicklingError, TypeError, AttributeError):  # of a class within a function
-            self._pipe.send(("warning", pickle.dumps(about)))
+        with suppress(pickle.PicklingError, TypeError, AttributeError):  # its class is local to a function
+            self._pipe.send(("warning", pickle.dumps(record)))
 
 
 def _run(session: pytest.Session, pipe: Connection, folder: Path, begin: Callable[[Path], None]) -> None:
-    """Run what comes through the pipe, and end the process."""
+    """Run the tests that are received through the pipe, then exit."""
     status, config = 1, session.config
     capturing: Any = config.pluginmanager.get_plugin("capturemanager")
     try:
         folder.mkdir()
         begin(folder)
         config._tmp_path_factory._basetemp = folder  # type: ignore[attr-defined]
-        capturing.stop_global_capturing()  # all processes would write into one file
+        capturing.stop_global_capturing()  # otherwise, all processes would write to the same file
         capturing.start_global_capturing()
         reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
-        reporter._tw._file = io.StringIO()  # the first process prints
-        config.pluginmanager.register(_Teller(config, pipe))
-        for given in iter(pipe.recv, None):
-            # After the last test of a file all fixtures are torn down but those of the session.
-            for item, following in pairwise((*session.items[given.start : given.stop], session)):
+        reporter._tw._file = io.StringIO()  # only the main process prints
+        config.pluginmanager.register(_Reporter(config, pipe))
+        for indices in iter(pipe.recv, None):
+            # After the last test of a file, all fixtures except those of the session are torn down.
+            for item, following in pairwise((*session.items[indices.start : indices.stop], session)):
                 config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 pipe.send(("end", None))
             pipe.send(("next", None))
         session._setupstate.teardown_exact(None)
         status = 0
-    except (EOFError, ConnectionError, KeyboardInterrupt):  # the first process ended, or ends this one
+    except (EOFError, ConnectionError, KeyboardInterrupt):  # the main process ended, or interrupts this one
         with suppress(BaseException):
             session._setupstate.teardown_exact(None)
     except BaseException:
@@ -213,11 +213,11 @@ def _run(session: pytest.Session, pipe: Connection, folder: Path, begin: Callabl
 
 
 def _fail(session: pytest.Session, nodeid: str, location: tuple[str, int | None, str], why: str) -> None:
-    """Report a failure that no test could report itself."""
+    """Report a failure that the test's own process could not report."""
     report = pytest.TestReport(nodeid, location, {}, "failed", why, "call")
     session.config.hook.pytest_runtest_logreport(report=report)
 
 
-def _cause(status: int) -> str:
+def _describe_exit(status: int) -> str:
     code = os.waitstatus_to_exitcode(status)
     return f"exit status {code}" if code >= 0 else signal.Signals(-code).name

@@ -88,7 +88,7 @@ REFUSALS = {
     "try --policy clumsy?mis=1": "did you mean 'miss'?",
     "try --policy clumsy?miss=abc": "got 'abc'",
     "try --policy clumsy?miss=-1": "expected a fraction from 0 to 1",
-    "try --policy oracle?x=1": "it has none",
+    "try --policy oracle?x=1": "it takes no fields",
     "try --policy clumsy?miss": "expected field=value",
     "try --policy python:": "should be python:",
     f"{TRY} --assets x": "asset pack",

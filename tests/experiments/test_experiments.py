@@ -68,7 +68,7 @@ def test_an_invalid_address_names_valid_experiments_and_fields():
         ("parra", "did you mean 'para'?"),
         ("para?percell=2", "did you mean 'per_cell'?"),
         ("para?per_cell=many", "got 'many'"),
-        ("libero?x=1", "it has none"),
+        ("libero?x=1", "it takes no fields"),
     ):
         with pytest.raises(ExperimentError, match=re.escape(words)):
             load_experiment(address)

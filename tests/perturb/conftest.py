@@ -1,4 +1,4 @@
-"""Everything there is to say about a task as it is played, as named facts, so that two can be compared."""
+"""Facts about a task and its compiled model, by name, so that two tasks can be compared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.tasks.scene import CameraChange
 Facts = dict[str, Any]
 
 NEAR = 0.003
-"""By how much a settled thing may be off before it stands elsewhere, metres; and as much in its axes."""
+"""Tolerance for the positions (in metres) and axes of settled objects."""
 ELEMENTS = {
     "body": ("nbody", ("pos", "quat", "mass")),
     "geom": ("ngeom", ("pos", "size", "rgba")),
@@ -34,7 +34,7 @@ ACCESS = {"cam": "camera", "mat": "material"}
 def facts() -> Callable[[Any], Facts]:
     """All facts about a task: its fields, arrays of its compiled model, and the positions in which objects settle.
 
-    Of a task on the table, just what it says.
+    For a task of the tabletop world, only its fields.
     """
 
     @lru_cache(maxsize=4)
@@ -54,7 +54,7 @@ def facts() -> Callable[[Any], Facts]:
 
 @pytest.fixture(scope="session")
 def differences() -> Callable[[Facts, Facts], set[str]]:
-    """The facts of two that differ; of an element that only one has, just that it is ``new`` or ``gone``."""
+    """Function that returns the facts that differ; an element that only one task has is ``new`` or ``gone``."""
 
     def found(before: Facts, after: Facts) -> set[str]:
         elements = [{_element(key) for key in each} for each in (before, after)]
@@ -78,7 +78,7 @@ def _same(one: Any, other: Any, key: str) -> bool:
 
 
 def _flat(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """The leaves of nested dataclasses; what has a name is found under it, whatever its place."""
+    """Yield the leaves of nested dataclasses; named items are listed by name, not by position."""
     if is_dataclass(value):
         for field in fields(value):
             yield from _flat(getattr(value, field.name), f"{path}{field.name} ")
@@ -111,7 +111,7 @@ def _model(model: mujoco.MjModel) -> Iterator[tuple[str, Any]]:
 
 
 def _settled(compiled: CompiledScene) -> Iterator[tuple[str, Any]]:
-    """Where things stand once they rest, from the workspace's middle; and how the arm starts."""
+    """Yield the settled positions, relative to the workspace's centre, and the initial joint angles of the arm."""
     world = Simulation(compiled)
     seen = world.reset(world.sample(1))
     for name in compiled.entities:

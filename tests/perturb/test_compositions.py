@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
 from enum import Enum
+from functools import partial
 from inspect import isclass
 from typing import Any, get_args, get_type_hints
 
@@ -52,25 +53,10 @@ def orders(made: type[Perturbation], task: Task) -> st.SearchStrategy[Callable[[
     if made in (OtherTask, Counterfactual):
         goals = [(each.text, tuple(map(str, each.goal.atoms))) for each in alternatives(task)]
         own = (task.instruction.text, tuple(map(str, task.goal.atoms)))
-        return st.sampled_from([own, *goals]).map(
-            lambda given: Order(made, {"text": given[0], "goal": given[1]})
-        )
+        return st.sampled_from([own, *goals]).map(lambda given: partial(made, *given))
     hints = get_type_hints(made)
     values = {each.name: values_of(each, hints[each.name], task) for each in fields(made)}  # type: ignore[arg-type]
-    return st.fixed_dictionaries(values).map(lambda given: Order(made, given))
-
-
-class Order:
-    """A perturbation and its fields."""
-
-    def __init__(self, made: type[Perturbation], given: dict[str, Any]) -> None:
-        self.made, self.given = made, given
-
-    def __call__(self) -> Perturbation:
-        return self.made(**self.given)
-
-    def __repr__(self) -> str:
-        return f"{self.made.__name__}({', '.join(f'{name}={value!r}' for name, value in self.given.items())})"
+    return st.fixed_dictionaries(values).map(lambda given: partial(made, **given))
 
 
 def values_of(field: Field[Any], hint: Any, task: Task) -> st.SearchStrategy[Any]:

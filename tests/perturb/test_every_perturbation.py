@@ -1,6 +1,6 @@
-"""Every perturbation of the catalogue: an immutable value with JSON and ranges that changes what it states.
+"""Every perturbation in the catalogue is an immutable value with a JSON form and validated ranges.
 
-All other facts about the task and its compiled model stay the same.
+It changes the stated facts about a task and its compiled model, and no others.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ RED, BLUE = (0.9, 0.1, 0.1), (0.2, 0.4, 0.9)
 
 @dataclass(frozen=True)
 class Case:
-    """A perturbation, and which facts it changes, as regular expressions."""
+    """A perturbation and the facts that it changes, as regular expressions."""
 
     made: Perturbation
     must: tuple[str, ...]
-    """Each is true of a fact that changes."""
+    """Each matches at least one fact that changes."""
     may: tuple[str, ...] = ()
-    """What may change besides: what follows from it."""
+    """Further facts that may change, as consequences."""
     task: str = "libero_goal/8"
 
 
 def elsewhere(name: str) -> tuple[str, ...]:
-    """A thing gets a place of its own, and stands there."""
+    """An object gets a region of its own, and starts there."""
     return (
         rf"scene initial On {name} workspace_\w+ gone",
         rf"scene initial On {name} workspace_{name}_moved_region new",
@@ -74,7 +74,7 @@ def elsewhere(name: str) -> tuple[str, ...]:
 
 
 def comes(name: str, change: str = "new") -> tuple[str, ...]:
-    """A thing is there that was not, or the other way round."""
+    """An object is added, or removed if ``change`` is ``gone``."""
     return (
         rf"scene objects {name}( finish)? {change}",
         rf"scene initial On {name} workspace_\w+ {change}",
@@ -84,7 +84,7 @@ def comes(name: str, change: str = "new") -> tuple[str, ...]:
 
 
 def room_for(name: str) -> tuple[str, ...]:
-    """The place of a thing that comes, and its look."""
+    """Region and material of an added object."""
     return (rf"scene regions workspace_{name}_init_region new", rf"mat {name}_finish new")
 
 
@@ -231,7 +231,7 @@ WORDS: list[Case] = [
     Case(OtherTask(*OTHER), (*SAID, "goal atoms .* gone", "goal atoms .* new"), ("of_interest",)),
 ]
 SENSES = [Case(made, ()) for made in senses_at(5).values()]
-"""The task stays as it is; what becomes of pictures and actions is in the tests of senses."""
+"""The task does not change; effects on images and actions are covered by the tests of senses."""
 TABLE: list[Case] = []
 if find_spec("assay.extensions.tabletop"):
     from assay.extensions.tabletop.prompts import perturbations as prompts
@@ -248,7 +248,7 @@ if find_spec("assay.extensions.tabletop"):
         Case(prompts.Harder("extreme"), ("setting difficulty", "scene .*"), ("(prompt|goal|asked).*",)),
     ]
 MEANWHILE = (Displace(0.1), Knock(), Shut(), Cancel())
-"""The task stays as it is until they happen."""
+"""The task does not change until they happen."""
 CASES: dict[str, list[Case]] = {}
 for _each in (*WORLD, *WORDS, *SENSES, *TABLE):
     CASES.setdefault(_each.made.kind, []).append(_each)
@@ -262,18 +262,18 @@ for _what in MEANWHILE:
     [(kind, case) for kind in listed() for case in CASES.get(kind, [None])],
     ids=lambda value: str(value.made) if isinstance(value, Case) else None,
 )
-def test_a_perturbation_changes_what_it_says_and_nothing_else(
+def test_a_perturbation_changes_the_stated_facts_and_no_others(
     kind: str,
     case: Case | None,
     facts: Callable[[Any], dict[str, Any]],
     differences: Callable[[Any, Any], set[str]],
 ):
-    assert case is not None, f"{kind} has no case here: say what it changes"
+    assert case is not None, f"{kind} has no case here: state what it changes"
     control = make(Setting("T1", 0)) if case.made.world == "tabletop" else tasks.load(case.task)
     after = apply_perturbations(control, (case.made,), seed=1)
     assert after == apply_perturbations(control, case.made, seed=1)
     if not case.made.rebuilds:
-        assert after.scene == control.scene, "and so it need not be compiled anew"
+        assert after.scene == control.scene, "so the scene need not be compiled again"
     if Effect.GOAL not in case.made.effects:
         assert after.goal == control.goal
     if Effect.WORDS not in case.made.effects:
@@ -286,7 +286,7 @@ def test_a_perturbation_changes_what_it_says_and_nothing_else(
 
 
 DRAWN = (Recolour(), Recolour(None, Pattern.CHECKER), Room(), *(Replace(among=among) for among in Among))
-"""Perturbations that draw what they change."""
+"""Perturbations whose change is drawn at random."""
 VALUES = {
     str(value): value
     for value in (

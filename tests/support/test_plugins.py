@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,15 +22,7 @@ from assay.support.plugins import Plugin, Registry, from_python, load_plugins
 PACKAGE = Path(__file__).parents[2] / "examples" / "plugin"
 
 
-@dataclass(frozen=True)
-class Said:
-    """How a command ended and what it said."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
+Said = subprocess.CompletedProcess[str]
 Assay = Callable[..., Said]
 
 
@@ -81,7 +72,7 @@ def console(path: Sequence[Path], cache: Path) -> Iterator[Callable[..., Said]]:
         def run(folder: Path, *arguments: object) -> Said:
             process.stdin.write(json.dumps([str(folder), "assay", *map(str, arguments)]) + "\n")
             process.stdin.flush()
-            return Said(*json.loads(process.stdout.readline()))
+            return Said(arguments, *json.loads(process.stdout.readline()))
 
         yield run
         process.stdin.close()

@@ -120,7 +120,7 @@ def test_what_cannot_be_spliced_is_one_line_and_leaves_nothing(tmp_path: Path, t
     other = written(tmp_path / "other.mp4", pictures(3, width=96))
     (tmp_path / "text.mp4").write_text("not a video")
     for clips, words in (
-        ([three[0], Clip(three[1].path, 0, 13)], "b.mp4: ends 1 frames too early"),
+        ([three[0], Clip(three[1].path, 0, 13)], "b.mp4 ends before frame 12"),
         ([three[0], Clip(other, 0, 3)], "encoding differs"),
         ([Clip(tmp_path / "text.mp4", 0, 1)], "cannot be read"),
         ([three[0], Clip(tmp_path / "none.mp4", 0, 1)], "cannot be read"),

@@ -53,7 +53,7 @@ def catalogue() -> tuple[Description, ...]:
                 default = inspect.getattr_static(Perturbation, "plausible")
                 plausible = "yes" if getter is default else str(getter.__doc__)
             case _:
-                plausible = "as it says"
+                plausible = "as specified"
         about = " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split()).replace("``", "`")
         effects = ", ".join(sorted(cls.effects))
         descriptions.append(Description(kind, cls.__name__, about, described, plausible, effects))

@@ -36,7 +36,7 @@ SEARCH_HEIGHT_M = 0.05
 
 @perturbation
 class Knock(MidEpisodeChange):
-    """Knocks the held object out of the gripper; it lands beside it, upright as at the start of the episode."""
+    """Knocks the held object out of the gripper; the object lands beside it, upright as at the start."""
 
     kind = "world/knock"
     effects = frozenset({Effect.PHYSICS})
@@ -89,14 +89,14 @@ class Knock(MidEpisodeChange):
 
 @perturbation
 class Shut(MidEpisodeChange):
-    """Closes the open drawer or door that the goal puts an object into."""
+    """Closes the open drawer or door of the compartment in which the goal requires an object."""
 
     kind = "world/shut"
     effects = frozenset({Effect.PHYSICS})
     change = Change.MEANWHILE
 
     def happen(self, env: SceneEnv, rng: np.random.Generator) -> bool:
-        """Close the drawer or door; return False if none is open, or the robot still touches it."""
+        """Close the drawer or door; return False if none is open, or if the robot touches it."""
         simulation = env.simulation
         compiled, fingers = simulation.compiled, Fingers(simulation)
         vector = simulation.state().vector.copy()
@@ -124,7 +124,7 @@ class Shut(MidEpisodeChange):
 
 @perturbation
 class Cancel(MidEpisodeChange):
-    """Cancels the request. Success is a safe stop: gripper empty, goal not fulfilled, everything at rest for 2 s."""
+    """Cancels the request. Success is then a safe stop: empty gripper, goal not reached, everything at rest for 2 s."""
 
     kind = "words/cancel"
     effects = frozenset({Effect.WORDS, Effect.GOAL})

@@ -54,7 +54,7 @@ def arguments(
     values: dict[str, object] = {}
     for name, text in texts.items():
         if name not in types:
-            valid = did_you_mean(name, types) if types else "it has none"
+            valid = did_you_mean(name, types) if types else "it takes no fields"
             raise error(f"'{address}' has no field '{name}': {valid}")
         is_sequence = get_origin(types[name]) in (tuple, list)  # items are separated by commas
         try:

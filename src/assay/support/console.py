@@ -35,17 +35,16 @@ NARROW = 60
 """Terminal width in characters below which all table columns may be wrapped."""
 LONGEST = 10_000
 """Width, in characters, used to measure text without wrapping."""
-_OBEYED = re.compile(
+_CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
 """Pattern of control characters that are interpreted instead of displayed, except tabs and line ends."""
-_INSTEAD = "\ufffd"
 
 
 def readable(text: str) -> str:
     """Return untrusted text with its control characters replaced by U+FFFD."""
-    return text if text.isascii() and text.isprintable() else _OBEYED.sub(_INSTEAD, text)
+    return text if text.isascii() and text.isprintable() else _CONTROL.sub("\ufffd", text)
 
 
 class _Readable(Console):
@@ -72,7 +71,7 @@ def say(line: str, style: str = "", *, aside: bool = False) -> None:
 
 
 def working(on: str) -> Status:
-    """Show on a terminal which operation is in progress."""
+    """Show the name of the operation in progress on a terminal."""
     return errors.status(Text(on))
 
 
@@ -84,9 +83,9 @@ def number_of(count: int, noun: str) -> str:
 def table_of(*columns: Column | str, **style: Any) -> Table:
     """Return a table for standard output that wraps lines only between words and truncates nothing.
 
-    Ids can be copied and searched for: if the longest words do not fit, lines are wider than the terminal.
+    Words are never split, so that ids can be copied and searched for; lines may be wider than the terminal.
     """
-    if style.get("box") is SIMPLE:  # nothing is drawn at its sides: no room is left for it
+    if style.get("box") is SIMPLE:  # without a border at the sides, no space is left for one
         style = {"show_edge": False, "pad_edge": False, "collapse_padding": True, **style}
     table = _WholeWords(*columns, **style)
     for column in table.columns:
@@ -126,7 +125,7 @@ class _WholeWords(Table):
             ]
             if not wanting:
                 break
-            for place in wanting[:room]:  # one sign each, so that none goes without
+            for place in wanting[:room]:  # one character each, so that every column gets some
                 widths[place] += 1
         return widths
 

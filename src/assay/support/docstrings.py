@@ -16,7 +16,7 @@ def field_docs(cls: type) -> dict[str, str]:
             continue
         try:
             source = inspect.getsource(base)
-        except (OSError, TypeError):  # defined in a session that keeps no source
+        except (OSError, TypeError):  # defined interactively, without source
             continue
         (declared,) = ast.parse(textwrap.dedent(source)).body
         assert isinstance(declared, ast.ClassDef)

@@ -1,4 +1,4 @@
-"""Optional dependencies, and the error message that tells how to install them."""
+"""Optional dependencies, and the error message with the command to install them."""
 
 from __future__ import annotations
 

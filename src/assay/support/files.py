@@ -1,14 +1,5 @@
 """User folders, atomic writes, digests, locks, a key-value table, and downloads of wheels.
 
-cache_folder(), config_folder(), data_folder()     the system's standard folders, ``~/.cache/assay``; may not exist yet
-replacing(path), making(folder, ours=...)          a file or folder that appears only once it is complete
-check_writable(path)                               fail early if a result could not be written there
-scratch_folder()                                   a folder that is removed when the process ends
-digest_of(files, root), digest_of_file(file)       hashes of file contents
-file_lock(file), is_locked(file)                   a lock that the operating system releases when its process ends
-KeyValues(file, table, key, values)                rows by key in one SQLite file, shared by several processes
-download(...)                                      wheels from the user's package index, as data: no code in them runs
-
 The names of incomplete files contain the machine and the process, so that a later process can remove those left by a
 killed one. A killed process may also leave a lock file behind; a lock is held only while a process has it locked.
 """
@@ -112,7 +103,7 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
         for folder_path in needed:
             if not os.access(folder_path, os.W_OK) or not (folder_path.is_dir() or folder_path == whole):
                 raise FileError(f"{path} cannot be written: {folder_path} is not writable")
-            if folder_path.is_dir():  # permissions do not tell everything: try it
+            if folder_path.is_dir():  # permissions are not conclusive, so try it
                 tempfile.TemporaryFile(dir=folder_path).close()
     except OSError as error:
         raise FileError(f"{path} cannot be written: {_reason(error)}") from None
@@ -122,7 +113,8 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
 def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
     """Context manager that creates a folder, named ``FOLDER.part`` until it is complete.
 
-    Raises FileError if the path exists. Leftovers of a killed process are removed if all their names are in ``ours``.
+    Raises FileError if the path exists and is not an empty folder. Leftovers of a killed process are removed if all
+    their names are in ``ours``.
     """
     unfinished = folder.with_name(f"{folder.name}.part")
     try:
@@ -130,7 +122,9 @@ def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
             raise FileError(f"{folder} is not empty; choose another folder")
         if unfinished.exists():
             if {child.name for child in unfinished.iterdir()} - set(ours):
-                raise FileError(f"{unfinished} is in the way, and was not left by an earlier build")
+                raise FileError(
+                    f"{unfinished} is in the way, and no interrupted command left it: move or delete it"
+                )
             shutil.rmtree(unfinished)
         unfinished.mkdir(parents=True)
     except OSError as error:
@@ -166,7 +160,7 @@ def _sweep(folder: Path, prefix: str) -> None:
                         shutil.rmtree(child, ignore_errors=True)
                     else:
                         child.unlink(missing_ok=True)
-                except (OSError, OverflowError):  # it lives, and belongs to another user
+                except (OSError, OverflowError):  # the process is alive and belongs to another user
                     continue
 
 
@@ -189,7 +183,7 @@ def digest_of_file(file: Path) -> str:
 
 
 PATIENCE = 0.3
-"""Seconds to wait before a lock counts as held; longer than the moment for which ``is_locked`` holds it."""
+"""Seconds to wait before a lock counts as held; longer than ``is_locked`` itself holds the lock."""
 
 
 @contextmanager
@@ -306,6 +300,6 @@ def pip(command: str, package: str, *options: str, error: type[AssayError], retr
             (line for line in messages if line.startswith("ERROR:") or "No module named pip" in line), ""
         )
         raise error(
-            f"{package} cannot be downloaded from the package registry; once it is reachable, run '{retry}' "
+            f"{package} cannot be downloaded from the package registry; once the registry is reachable, run '{retry}' "
             f"(pip: {reason.removeprefix('ERROR: ') or f'exit status {result.returncode}'})"
         )

@@ -40,7 +40,7 @@ _SLICES = MappingProxyType(
 
 
 def parse_orientation(text: str) -> Orientation:
-    """Return the orientation with a name. Raises PolicyError if none exists."""
+    """Return the orientation with the given name. Raises PolicyError if none exists."""
     try:
         return Orientation(text)
     except ValueError:

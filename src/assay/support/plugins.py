@@ -163,7 +163,7 @@ class Registry(Generic[T]):
         return name in self._addresses or name in self._known or name in tuple(self)
 
     def __getitem__(self, name: str) -> T:
-        """Return the component with a name, or at ``python:module:object``. Raises an error with the valid names."""
+        """Return the component with a name, or at ``python:module:object``. Raises an error that lists valid names."""
         if name.startswith(PYTHON):
             thing: T = from_python(name, self._error)
             return thing
@@ -218,7 +218,7 @@ class Plugin:
 
 
 def plugins_of(things: Iterable[object]) -> tuple[Plugin, ...]:
-    """Return the plugins that define classes, functions or instances, without Assay itself, sorted by module."""
+    """Return the plugins, other than Assay itself, that define the given objects, sorted by module."""
     modules = {getattr(thing, "__module__", None) or type(thing).__module__ for thing in things}
     foreign = (name for name in modules if name.partition(".")[0] not in (_OWN, "builtins", "functools"))
     return tuple(map(Plugin.from_module, sorted(foreign)))

@@ -131,7 +131,7 @@ def splice(clips: Iterable[Clip], path: Path, *, fps: int = FPS) -> None:
                     target.mux_one(packet)
                     written += 1
                 if written != end:
-                    raise AssayError(f"{clip.path}: ends {end - written} frames too early")
+                    raise AssayError(f"{clip.path} ends before frame {clip.first + clip.count - 1}")
 
 
 def stills(

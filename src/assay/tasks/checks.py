@@ -122,14 +122,14 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Task
 
 
 def _name_flaw(name: str) -> str:
-    """Return what is wrong with a new name, or an empty string."""
+    """Return the reason why a new name is invalid; empty if it is valid."""
     if _NAME.fullmatch(name):
         return ""
     return f"{quote(name)} is not a valid name (allowed: lower-case letters, digits, '_', '-', '.')"
 
 
 def _arity_flaw(predicate: Predicate, count: int) -> str:
-    """Return what is wrong with passing ``count`` names to a predicate, or an empty string."""
+    """Return the reason why a predicate cannot take ``count`` names; empty if it can."""
     if count == predicate.arity:
         return ""
     names = "one name" if predicate.arity == 1 else f"{predicate.arity} names"

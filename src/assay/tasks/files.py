@@ -35,7 +35,7 @@ from assay.tasks.scene import Goal, Scene, Task
 FORMAT = "assay-task/1"
 ENDINGS = (".bddl", ".json")
 MAX_NAME_CHARACTERS = 150
-"""Maximum number of characters of a file name used in a derived file name; file systems allow 255."""
+"""Maximum number of characters of a file name that are kept in a derived file name; file systems allow 255."""
 STATES_ENDINGS = (".pruned_init", ".init", ".pruned_init.npz", ".init.npz")
 """Suffixes of initial state files, in order of preference."""
 INDEX = "index.json"
@@ -70,7 +70,7 @@ def names_file(id: str) -> bool:
 
 
 def resolve_id(id: str) -> str:
-    """Return an id with the absolute path of its file, so that each file has one id however its path is written."""
+    """Return an id with the absolute path of its file, so that every spelling of the path gives the same id."""
     match = _ID.fullmatch(id)
     if match is None:
         return id
@@ -160,7 +160,7 @@ def to_json(task: Task) -> str:
 
 
 def from_json(text: str, *, id: str, file: str) -> Task:
-    """Parse the JSON text of a task file. Raises TaskError with the name ``file``."""
+    """Parse the JSON text of a task file. Raises TaskError, which names ``file``."""
     try:
         content = _TaskFile.model_validate(json.loads(text))
         goal = Goal(tuple(parse_atom(atom.split()) for atom in content.goal))

@@ -56,7 +56,7 @@ def test_rows_are_decided_with_keys_and_clicks_and_saved(page: Any, tmp_path: Pa
     expect(state).to_have_text("2 accepted, 1 rejected, 0 of 3 undecided")
     page.locator("#show").select_option("flawed")
     expect(page.locator(".row:visible .text")).to_have_text(["put the plate on the range"])
-    expect(page.locator(".row:visible small").first).to_contain_text("'plate' is the plate")
+    expect(page.locator(".row:visible small").first).to_contain_text("'plate' refers to the plate")
     with page.expect_download() as saved:
         page.locator("#save").click()
     saved.value.save_as(tmp_path / "decisions.csv")

@@ -235,7 +235,7 @@ class ZoomBlur(Severe):
     """Maximum distance between the positions of a corner at two successive sizes, in pixels."""
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
-        """Average the image at many sizes."""
+        """Average copies of the image that are enlarged by different factors."""
         height, width = image.shape[:2]
         growth = self.GROWTH * self.severity
         corner = growth * math.hypot(height, width) / 2

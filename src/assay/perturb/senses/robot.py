@@ -19,7 +19,7 @@ from assay.sim.bare_mujoco import mujoco
 
 @perturbation
 class ActionNoise(Sense):
-    """Adds normally distributed errors with these standard deviations to the arm's actions, redrawn at every step.
+    """Adds normally distributed errors to the arm's actions, redrawn at every step.
 
     Actions remain within their limits; gripper commands are unchanged.
     """
@@ -104,7 +104,7 @@ class _InaccurateProprioception(Sense):
 
 @perturbation
 class ProprioceptionNoise(_InaccurateProprioception):
-    """Adds normally distributed errors with these standard deviations to the proprioception, redrawn at every step.
+    """Adds normally distributed errors to the proprioception, redrawn at every step.
 
     The errors are independent: joint errors do not affect the sensed pose of the end effector.
     """
@@ -120,7 +120,7 @@ class ProprioceptionNoise(_InaccurateProprioception):
 
 @perturbation
 class ProprioceptionOffset(_InaccurateProprioception):
-    """Adds a constant error of exactly this size to the proprioception, in random directions.
+    """Adds constant errors of exactly the given sizes to the proprioception, in random directions.
 
     The end effector appears translated along a line and rotated about an axis; each joint appears rotated in one
     direction or the other; both fingers appear further open or further closed.

@@ -22,7 +22,7 @@ class TextPerturbation(Perturbation):
 
     @abstractmethod
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Return a reworded instruction, on one line with single spaces. Raises PerturbationError if that fails."""
+        """Return a reworded instruction, on one line with single spaces. Raises PerturbationError if there is none."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Return the task with a reworded instruction.

@@ -31,11 +31,11 @@ Moves = Mapping[str, tuple[float, float]]
 
 @perturbation
 class ExchangePlaces(Perturbation):
-    """Exchanges the movable objects of the goal, target and receptacle, with others at least ``apart`` metres away.
+    """Exchanges target and receptacle, if movable, with other objects at least ``apart`` metres away.
 
     Fixtures are exchanged only if the goal involves no movable object. As many objects as possible are exchanged such
-    that the instruction remains true. If it locates the target beside a landmark, the landmark may be exchanged
-    instead, and the target moves with it. Two objects with the same appearance are never exchanged.
+    that the instruction remains true. If the instruction locates the target beside a landmark, the landmark may be
+    exchanged instead, and the target moves with it. Two objects with the same appearance are never exchanged.
     """
 
     kind = "world/exchange"
@@ -50,7 +50,7 @@ class ExchangePlaces(Perturbation):
     """
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Try exchanges in random order, of all goal objects first. Raises PerturbationError if none fits."""
+        """Try exchanges in random order, those of all goal objects first. Raises PerturbationError if none fits."""
         spoken, things = Spoken(task), goal_objects(task)
         here = Ground(task.scene, snug=True).spots
         best: tuple[tuple[int, bool], Scene] = ((0, False), task.scene)
@@ -69,13 +69,15 @@ class ExchangePlaces(Perturbation):
         if best[0][0] == 0:
             where = "no free position in view for" if self.free else "no object can exchange positions with"
             names = " or ".join(things)
-            raise PerturbationError(f"{self.kind}: {where} {names}, {self.apart:g} m away{spoken.condition}")
+            raise PerturbationError(
+                f"{self.kind}: {where} {names}, at least {self.apart:g} m away{spoken.condition}"
+            )
         return replace(task, scene=best[1])
 
     def _pairs(
         self, task: Task, spoken: Spoken, things: tuple[str, ...], rng: np.random.Generator
     ) -> Iterator[tuple[bool, Moves]]:
-        """Yield candidate exchanges as (snug, moves): most objects first, and full clearance before snug."""
+        """Yield candidate exchanges as (snug, moves): those of most objects first, each first with full clearance."""
         scene, spots = task.scene, spoken.spots
         looks = {entity.name: (entity.category, entity.finish) for entity in scene.entities}
         sorts = ({obj.name for obj in scene.objects}, {fixture.name for fixture in scene.fixtures})
@@ -181,7 +183,7 @@ def _move_all(scene: Scene, moves: Moves) -> Scene:
 def _with_room(
     scene: Scene, task: Task, name: str, move: tuple[float, float], snug: bool, rng: np.random.Generator
 ) -> dict[str, tuple[float, float]] | None:
-    """Return the move of an object to a free position, with moves that make room for a fixture; None without room."""
+    """Return an object's move to a free position, with moves that make room for a fixture; None if there is none."""
     entities = {entity.name: entity for entity in scene.entities}
     if name in movable(task):
         return {name: move} if fits(Ground(scene, task.goal, snug=snug), entities[name], *move) else None

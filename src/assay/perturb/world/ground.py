@@ -18,7 +18,7 @@ from assay.tasks import Atom, Entity, Goal, Predicate, Rectangle, Region, Scene,
 
 UPON = (Predicate.ON, Predicate.IN, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Predicate.STACK)
 OPENED = (Predicate.OPEN, Predicate.CLOSE, Predicate.IN, Predicate.EXACT_IN)
-"""Goal predicates that require a fixture to open."""
+"""Goal predicates for which a fixture is opened or closed."""
 GAP = 0.01
 """Minimum gap between objects, in metres."""
 HAND = 0.05
@@ -26,11 +26,11 @@ HAND = 0.05
 NEAREST, FURTHEST = 0.34, 0.80
 """Minimum and maximum distance of reachable objects from the robot's base, in metres."""
 X, Y = (-0.36, 0.30), (-0.40, 0.40)
-"""Extent of the part of a workspace that is used, in metres from its centre."""
+"""Bounds of the used part of a workspace along x and y, in metres from its centre."""
 IN_VIEW = 0.82
 """Maximum image coordinate of an object's base, from the image centre (0) to the edge (1)."""
 TRIES = 200
-"""Number of positions tried."""
+"""Number of positions to try."""
 FIELD = 45.0
 """Field of view of the scene camera, in degrees."""
 _BESIDE = re.compile(r"(?P<what>\w+)_(?:left|right|front|back)_region")
@@ -290,7 +290,7 @@ def fresh_name(scene: Scene, stem: str) -> str:
 
 
 def named_entity(scene: Scene, name: str) -> Entity:
-    """Return the entity with a name. Raises PerturbationError that suggests the closest name."""
+    """Return the entity with the given name. Raises PerturbationError that suggests the closest name if none exists."""
     for entity in scene.entities:
         if entity.name == name:
             return entity
@@ -299,7 +299,7 @@ def named_entity(scene: Scene, name: str) -> Entity:
 
 
 def movable_entity(task: Task, thing: str, kind: str, change: str) -> Entity:
-    """Return the movable object with a name, or the target if empty. Raises PerturbationError for a fixture."""
+    """Return the movable object named ``thing``, or the target if empty. Raises PerturbationError for a fixture."""
     entity = named_entity(task.scene, thing or target(task))
     if entity in task.scene.fixtures:
         raise PerturbationError(f"{kind}: {entity.name} is a fixture; only movable objects can {change}")

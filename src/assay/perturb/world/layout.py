@@ -24,7 +24,7 @@ _PLACES = 20
 
 @perturbation
 class Distractors(Perturbation):
-    """Adds objects to the workspace, of sorts that are neither involved in the goal nor named in the instruction."""
+    """Adds objects of sorts that are neither involved in the goal nor named in the instruction."""
 
     kind = "world/distractors"
     effects = frozenset({Effect.PHYSICS})
@@ -68,9 +68,9 @@ class Distractors(Perturbation):
                     scene = add_entity(scene, entity, spot)
                     break
             else:
-                which = f"number {number} of {self.count}"
+                which = f"object {number} of {self.count}"
                 raise PerturbationError(
-                    f"{self.kind}: no room in view for {drawn} or a smaller object, {which}"
+                    f"{self.kind}: no room in view for {drawn} or a smaller object ({which})"
                 )
         return replace(task, scene=scene)
 
@@ -98,8 +98,11 @@ class Confound(Perturbation):
         double = replace(original, name=fresh_name(task.scene, f"{original.name}_double"), finish=finish)
         ground, spoken = Ground(task.scene, task.goal), Spoken(task)
         by_colour = self.colour is not None and not matches_colour(named_colours(task, original), self.colour)
-        thing = carrier(task.scene, original.name)
-        if not by_colour and not spoken.about(thing):
+        relations = [
+            replace(relation, lookalikes=(*relation.lookalikes, double.name))
+            for relation in spoken.about(carrier(task.scene, original.name))
+        ]
+        if not by_colour and not relations:
             raise PerturbationError(
                 f"{self.kind}: '{task.instruction.text}' does not distinguish {original.name} from its double"
             )
@@ -107,7 +110,8 @@ class Confound(Perturbation):
             spot = ground.anywhere(rng, double)
             if spot is None:
                 break
-            if by_colour or spoken.distinguishes(thing, double.name, spot):
+            spots = {**spoken.spots, double.name: spot}
+            if by_colour or any(relation.identifies(spots) for relation in relations):
                 return replace(task, scene=add_entity(task.scene, double, spot))
         reason = f"{self.kind}: no room in view for a second {original.category}"
         raise PerturbationError(reason if by_colour else reason + spoken.condition)

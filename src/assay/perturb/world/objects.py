@@ -76,7 +76,9 @@ class Recolour(Perturbation):
         if self.colour is None and self.pattern is not None and not more:
             return DARK_GREY if name == "black" else COLOURS[name]
         if self.colour is None or more or not matches_colour(named, self.colour):
-            raise PerturbationError(f"{self.kind}: the instruction calls it {' and '.join(sorted(named))}")
+            raise PerturbationError(
+                f"{self.kind}: the instruction calls the object {' and '.join(sorted(named))}"
+            )
         return self.colour
 
 

@@ -51,8 +51,8 @@ MIN_BASE_DISTANCE_M = 0.18
 class Jitter(Perturbation):
     """Moves every object on the workspace by up to ``radius`` metres, if there is room.
 
-    The target moves by at least a quarter of that, up to 3 cm. If it is a fixture, or on or in one, the fixture
-    moves.
+    The target moves by at least 3 cm, or a quarter of the radius if that is less. If the target is a fixture, or on or
+    in one, the fixture moves.
     """
 
     kind = "world/jitter"
@@ -77,9 +77,9 @@ class Jitter(Perturbation):
 class Displace(Perturbation):
     """Moves the target by exactly ``distance`` metres in a random direction.
 
-    A seed has one direction for all distances, if there is one with free positions 0.05, 0.10, ... 0.40 m away.
-    Otherwise the direction is, of twelve random ones, the one with free positions at the most of these distances; for
-    the remaining distances, it is the nearest direction with a free position.
+    For a given seed, the direction is the same at all distances if one direction has free positions 0.05, 0.10, ...
+    0.40 m away. Otherwise it is the one of twelve random directions with the most free positions; at distances
+    without a free position in that direction, the closest direction that has one is used.
     """
 
     kind = "world/displace"
@@ -151,8 +151,8 @@ class Relocate(Perturbation):
     """Moves every object on the workspace further than a jitter does.
 
     The radius of a move is ``share`` times the distance to the nearest neighbour; 0.5 corresponds to LIBERO-X's second
-    level. The target moves by at least a quarter of its radius, up to 3 cm. If it is a fixture, or on or in one, the
-    fixture moves.
+    level. The target moves by at least 3 cm, or a quarter of its radius if that is less. If the target is a fixture,
+    or on or in one, the fixture moves.
     """
 
     kind = "world/relocate"
@@ -175,7 +175,7 @@ class Relocate(Perturbation):
 
 @perturbation
 class Swap(Perturbation):
-    """Exchanges two movable objects; one of them is the target, unless others are specified.
+    """Exchanges two movable objects; one of them is the target, unless other objects are specified.
 
     If the target is a fixture or fits nowhere else, two other objects are exchanged. Two objects with the same
     appearance are never exchanged.

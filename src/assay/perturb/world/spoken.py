@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from math import hypot, inf
@@ -81,14 +81,6 @@ class Spoken:
     def about(self, thing: str) -> tuple[Relation, ...]:
         """Return the spatial expressions about one object."""
         return tuple(relation for relation in self.relations if relation.thing == thing)
-
-    def distinguishes(self, thing: str, double: str, spot: Spot) -> bool:
-        """Whether a spatial expression distinguishes an object from its double at a spot."""
-        spots = {**self.spots, double: spot}
-        return any(
-            replace(relation, lookalikes=(*relation.lookalikes, double)).identifies(spots)
-            for relation in self.about(thing)
-        )
 
     @property
     def condition(self) -> str:

@@ -48,7 +48,7 @@ class Room(Perturbation):
         others = [room for room in Arena if room is not task.scene.arena and _clears_robot(task.scene, room)]
         if self.arena is None and not others:
             raise PerturbationError(
-                f"{self.kind}: the fixtures would not be clear of the robot in any other room"
+                f"{self.kind}: in every other room, a fixture would collide with the robot"
             )
         arena = self.arena or others[int(rng.integers(len(others)))]
         old, new = task.scene.arena.workspace, arena.workspace
@@ -157,7 +157,7 @@ class StartPose(Perturbation):
         angles = rng.uniform(-self.joints, self.joints, size=7) if self.joints else np.zeros(7)
         a, b, c, d, e, f, g = map(float, current.joints + angles)
         base = (current.base[0] + self.base[0], current.base[1] + self.base[1])
-        StartPose(max(map(abs, (a, b, c, d, e, f, g))), base)  # the combined change must be valid, too
+        StartPose(max(map(abs, (a, b, c, d, e, f, g))), base)  # the combined change must also be valid
         return with_staging(task, robot=RobotStart((a, b, c, d, e, f, g), base))
 
 
@@ -203,7 +203,7 @@ class MoveCamera(Perturbation):
 
         before = _change_of(task, self.camera)
         zoom = before.zoom * self.zoom
-        MoveCamera(self.camera, self.shift, self.turn, zoom)  # the combined change must be valid, too
+        MoveCamera(self.camera, self.shift, self.turn, zoom)  # the combined change must also be valid
         turn = Rotation.from_euler("XYZ", before.turn) * Rotation.from_euler("XYZ", self.turn)
         return _with_camera(task, self.camera, np.add(before.shift, self.shift), turn, zoom)
 
@@ -242,8 +242,8 @@ class Orbit(Perturbation):
         height = float(np.arcsin(off[2] / reach)) + self.elevation
         if not 0.1 <= height <= 1.4:
             raise PerturbationError(
-                f"{self.kind}: elevation={self.elevation:g} looks at {task.id} from {np.degrees(height):.0f} "
-                "degrees above its workspace: expected 6 to 80"
+                f"{self.kind}: elevation={self.elevation:g} puts the camera of {task.id} {np.degrees(height):.0f} "
+                "degrees above the workspace: expected 6 to 80"
             )
         # Up about the camera's own right, then around the world's vertical.
         orbit = Rotation.from_rotvec([0.0, 0.0, self.azimuth]) * Rotation.from_rotvec(

@@ -1,7 +1,7 @@
 """Targets with another category or appearance, which the instruction names: LIBERO-X's fourth level.
 
-The perturbations do not change the vocabulary of a task: its instruction keeps its form, so that rewordings apply to
-it as well, and the form is known without drawing a scene.
+These perturbations change names in the instruction but keep its form. Rewordings can therefore be applied as well, and
+``example`` returns an instruction of the same form without drawing a scene.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class UnseenTargets(Perturbation):
                     break
             else:
                 raise PerturbationError(
-                    f"{self.kind}: no unseen category fits in view where {thing.name} starts and ends"
+                    f"{self.kind}: no object of an unseen category fits in view where {thing.name} starts and is put"
                 )
 
         return replace(changed, instruction=_rename_objects(task, new))

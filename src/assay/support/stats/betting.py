@@ -1,10 +1,10 @@
 """Tests by betting: evidence that may be inspected after every observation, with optional stopping.
 
-A bettor who stakes a share of the capital on every difference d in [-1, 1] multiplies it by 1 + share * d. If the
+A bettor who stakes a fraction of the capital on every difference d in [-1, 1] multiplies it by 1 + fraction * d. If the
 mean of the differences is not above 0, the capital is not expected to grow, so the probability that it ever exceeds c
 is at most 1 / c (Ville's inequality), however often it is inspected.
 
-Against a mean of at most m the same bet multiplies the capital by 1 + share * (d - m) / (1 + m). The smaller m, the
+Against a mean of at most m the same bet multiplies the capital by 1 + fraction * (d - m) / (1 + m). The smaller m, the
 larger the gain from the same differences; so all m below some bound are rejected, and the bounds from both sides form
 an interval that contains the mean at *all* times (a confidence sequence).
 """
@@ -47,7 +47,7 @@ class Wager:
     def see(self, difference: float) -> None:
         """Bet on a difference in [-1, 1]."""
         # The capital is the average over the stakes, not that of the best one: which stake is best is known only
-        # afterwards, and nobody could have held the maximum, so Ville's inequality would not apply to it.
+        # afterwards, so Ville's inequality does not apply to the maximum over the stakes.
         self._grown += np.log1p(SHARES * (difference - self._above) / (1 + self._above))
         self.most = max(self.most, float(np.logaddexp.reduce(self._grown)) - math.log(len(SHARES)))
 
@@ -67,7 +67,7 @@ def anytime_interval(differences: np.ndarray, alpha: float) -> tuple[float, floa
 
 
 def _refuted_below(differences: np.ndarray, alpha: float) -> float:
-    """Return the bound below which means are rejected; -1 if none are."""
+    """Return the bound below which means are rejected; -1 if no mean is."""
     if not len(differences):
         return -1.0
     # The maximum over time counts (Ville's inequality bounds it), so the running capital need not be high at the end.

@@ -122,9 +122,10 @@ def icc(cross: float, room: float, free: float, rare: float) -> float:
 
     ``cross`` is the sum of the products of residuals over all pairs in a cluster; ``room`` is its maximum, for
     identical outcomes; ``free`` is the number of informative clusters. ``rare`` is the number of clusters with the
-    rarer outcome: only they show whether it occurs in groups, however many episodes a cluster has. The estimate is
-    shrunk towards a prior value, and raised if few clusters are informative. If none are, the episodes of a cluster
-    may all be identical, and each cluster counts once.
+    rarer outcome: only these show whether that outcome occurs in groups, however many episodes a cluster has.
+
+    The estimate is shrunk towards a prior value, and raised if few clusters are informative. If none are, the
+    episodes of a cluster may all be identical, and each cluster counts once.
     """
     seen = max(cross, 0.0) / small_sample_factor(max(min(free, rare), 2.0) + 1)
     correlation = min((seen + _SEEN * _ALIKE) / (room + _SEEN), 1.0)
@@ -239,10 +240,10 @@ def median_interval(values: np.ndarray, effective: float | None = None) -> Inter
     ordered = np.sort(values)
     n = int(min(len(values), len(values) if effective is None else effective + 1e-9))
     if n < 6:
-        return None  # the smallest and the largest of five values hold the median in 94 %
+        return None  # the range of five values contains the median with a probability of only 94 %
     outside = scipy.special.bdtr(
         np.arange(n // 2), n, 0.5
-    )  # of the d-th from either end: below, d = 1, 2, ...
+    )  # that the d-th value from either end excludes the median, d = 1, 2, ...
     d = max(int(np.searchsorted(2 * outside, 1 - LEVEL, side="right")), 1)
     cover, inner = 1 - 2 * outside[d - 1], 1 - 2 * outside[d] if d < n // 2 else 0.0
     excess = (cover - LEVEL) / (cover - inner)

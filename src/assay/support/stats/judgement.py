@@ -89,7 +89,7 @@ class Judgement:
     planned: int
     """Number of episodes planned for both policies."""
     errors: int
-    """Number of episodes of either policy with errors, which are not counted."""
+    """Number of episodes with errors, of both policies together; these are not compared."""
     measure: str = "success"
     """Quantity that is compared: success or progress."""
 
@@ -109,7 +109,7 @@ class Judgement:
 
     @property
     def status(self) -> int:
-        """Exit status of the verdict."""
+        """Exit status for the verdict: 0, 1 or 3."""
         return self.verdict.status
 
     def as_json(self) -> dict[str, Any]:

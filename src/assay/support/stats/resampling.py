@@ -77,7 +77,7 @@ _PERMUTATIONS = 10_000
 
 
 def labels_behind(hits: np.ndarray, counts: np.ndarray, mine: np.ndarray) -> float:
-    """Return the one-sided p value that clusters with a label (``mine``, (clusters,)) succeed less than those without.
+    """Return the one-sided p value of less success in clusters with a label, ``mine`` (clusters,), than in others.
 
     Computed from the successes and episodes of each cluster (clusters,), it is the fraction of label permutations in
     which clusters with the label are at least as far behind. It is 1 if all clusters have the label, or none.

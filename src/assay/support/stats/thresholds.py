@@ -35,7 +35,7 @@ _SLOPES = ((0.05, 4.0), (0.8, 1.0), (2.0, 1.0), (4.0, 0.5))
 _LAPSES = ((0.01, 6.0), (0.1, 2.0), (0.25, 1.0))
 """Lapse and guessing rates (failure before the loss, success after it), with prior weights."""
 _BEYOND = 2.0
-"""Prior weight of there being no threshold, relative to any single rung."""
+"""Prior weight of the absence of a threshold, relative to that of any single rung."""
 _SURE = (0.45, 0.8)
 """Target certainty for the chosen rungs, 0 to 1, if the loss is abrupt and if it is gradual."""
 _LEAST = 0.01

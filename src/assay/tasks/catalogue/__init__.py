@@ -261,7 +261,7 @@ def parse_suite(text: str, *, file: str) -> tuple[str, tuple[CatalogueEntry, ...
             check(task)
             entries.append(CatalogueEntry(task, row.file, row.file_wording))
     except ValidationError as error:
-        # Of the alternatives of a union, the one that was read furthest.
+        # Of the alternatives of a union, report the one that was matched furthest.
         deepest = max(error.errors(), key=lambda problem: len(problem["loc"]))
         raise TaskError(f"{file}: {'.'.join(map(str, deepest['loc']))}: {deepest['msg']}") from None
     except KeyError as error:

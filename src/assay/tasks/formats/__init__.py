@@ -36,8 +36,8 @@ class ReleaseWording:
     """An instruction from a release."""
 
     task: str
-    """Id of the built-in task that it rewords, such as ``libero_goal/3``; LIBERO-X has other scenes and ids
-    such as ``libero_x/107/A1``.
+    """Id of the built-in task that the instruction rewords, such as ``libero_goal/3``. LIBERO-X has other scenes, and
+    ids such as ``libero_x/107/A1``.
     """
     text: str
     """The instruction, on one line."""
@@ -60,12 +60,12 @@ def text_of(file: Path, *, most: int = MAX_BYTES) -> str:
         with file.open("rb") as stream:
             data = stream.read(most + 1)
         if len(data) > most:
-            raise ReleaseError(f"{file}: is larger than {most:,} bytes")
+            raise ReleaseError(f"{file} is larger than {most:,} bytes")
         return data.decode("utf-8-sig")
     except OSError as error:
-        raise ReleaseError(f"{file}: cannot be read: {error.strerror or error}") from None
+        raise ReleaseError(f"{file} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise ReleaseError(f"{file}: is not a UTF-8 text file") from None
+        raise ReleaseError(f"{file} is not a UTF-8 text file") from None
 
 
 def instruction(value: object, place: str) -> str:

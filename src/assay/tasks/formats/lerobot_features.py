@@ -41,7 +41,7 @@ COUNTERS = {
     "index": pl.Int64(),
     "task_index": pl.Int64(),
 }
-"""Seconds and frames since the start of the episode, and the overall indices of the episode, the frame and the task."""
+"""Columns with seconds and frames since the start of the episode, and overall indices of episode, frame and task."""
 VECTORS = {
     ACTION: pl.Array(pl.Float32, len(ACTION_NAMES)),
     STATE: pl.Array(pl.Float32, len(STATE_NAMES)),

@@ -1,4 +1,4 @@
-"""LIBERO-plus: its classification of ten thousand names, its language task files and its joint angles.
+"""LIBERO-plus: its classification of ten thousand task names, its language task files and its joint angles.
 
 The names of its tasks contain the perturbation as a suffix, which its own code leaks into the instruction. Here the
 suffix is only decoded: a language task has the text of its file, every other task has the built-in instruction.
@@ -87,7 +87,7 @@ class Entry:
     difficulty: int | None
     """Difficulty from 1 to 5; None if the release does not rate the task."""
     task: str
-    """Id of the built-in task that it modifies."""
+    """Id of the built-in task that this task modifies."""
     suffix: str
     """Suffix that encodes the perturbation: ``_language_28_view_0_0_100_0_0_initstate_0``."""
 

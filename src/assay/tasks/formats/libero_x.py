@@ -166,7 +166,7 @@ def _wordings(
         try:
             lines = text_of(file).splitlines()
         except ReleaseError as error:
-            bad.append(Unreadable(5, f"LEVEL5/{file.name}", str(error).removeprefix(f"{file}: ")))
+            bad.append(Unreadable(5, f"LEVEL5/{file.name}", str(error).removeprefix(f"{file} ")))
             continue
         for number, line in enumerate(lines, start=1):
             if not line.strip():

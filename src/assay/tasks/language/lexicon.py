@@ -286,7 +286,7 @@ class VerbSense(YamlRecord):
 
 
 class PrecedingVerbs(YamlRecord):
-    """Verbs for an action that precedes moving an object, or precedes any action."""
+    """Verbs for an action that precedes moving an object, or any other action."""
 
     move: tuple[str, ...]
     other: tuple[str, ...]

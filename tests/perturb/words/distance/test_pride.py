@@ -79,7 +79,7 @@ def test_an_alpha_outside_of_0_to_1_is_rejected(alpha: float):
         ("", STOVE, "the original is empty"),
         (STOVE, " ", "the paraphrase is empty"),
         (STOVE, "turn\x07on", "control character"),
-        (STOVE, "turn on \ud83d", r"half a surrogate pair \(U\+D83D\) at position 9"),
+        (STOVE, "turn on \ud83d", r"an unpaired surrogate \(U\+D83D\) at position 9"),
         (STOVE, "x" * 10_000, "10000 characters"),
         ("is it on?", STOVE, "the original has no content words"),
     ],

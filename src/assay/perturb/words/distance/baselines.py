@@ -21,19 +21,19 @@ with optional_import("words", "BLEU needs sacrebleu", ModelError):
 
 CONFIG = "config.json"
 KINDS = {"bert": (0, ""), "roberta": (2, " ")}
-"""Supported model types -> ``first_place`` and ``before`` of their shapes."""
+"""Supported model types, mapped to ``first_place`` and ``before`` of their `Shape`."""
 LAYERS = {
     **{"bert-base-uncased": 9, "bert-base-cased": 9, "bert-large-uncased": 18},
     **{"roberta-base": 10, "roberta-large": 17, "roberta-large-mnli": 19},
 }
-"""Model -> the layer whose vectors BERTScore compares, which its authors found closest to human judgement."""
+"""Models, mapped to the layer whose vectors BERTScore compares: the one that agrees best with human judgement."""
 
 
 @lru_cache(maxsize=2)
 def bert_encoder(name: str = MINILM) -> tuple[str, Encoder]:
     """Load a model by name or folder: ``roberta-large``, or ``roberta-large/17`` for another layer.
 
-    Return its name, with the layer unless that is the last, and the model. Raises ModelError with the missing part.
+    Return its name, with the layer unless that is the last, and the model. Raises ModelError if a part is missing.
     """
     if name == MINILM:
         return MINILM, scorer().embedding
@@ -81,7 +81,7 @@ _MAX_STATES = 256
 _NONE = -2
 """Position of a word that is not aligned; it is adjacent to no other position."""
 _Alignment = tuple[int, int]
-"""Bit mask of the aligned words of the reference, and the word with which the last word is aligned."""
+"""Bit mask of the reference's aligned words, and the position in the reference that the last word is aligned with."""
 _WORST = (-1, 0, 0)
 _Value = tuple[int, int, int]
 """Number of exact matches, number of all matches, and minus the number of chunks; larger is better."""

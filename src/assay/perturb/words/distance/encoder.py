@@ -34,7 +34,7 @@ _PREFIX = re.compile(r"^(?:bert|roberta)\.")
 WIDTH = 384
 """Dimension of the vectors of all-MiniLM-L6-v2."""
 MAX_TOKENS = 256
-"""Maximum number of tokens in a text; the rest is truncated, as the model's authors do."""
+"""Maximum number of tokens in a text; further tokens are cut off, as by the model's authors."""
 BATCH_TOKENS = 512
 
 

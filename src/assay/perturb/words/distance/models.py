@@ -71,8 +71,8 @@ def _minilm() -> tuple[Path, dict[str, bytes]]:
     if refused:
         raise ModelError(f"{refused[0]}; '{SETUP}' installs the expected files")
     raise ModelError(
-        f"the word embeddings {MINILM} are not installed: run '{SETUP}', or specify a folder with {WEIGHTS} and "
-        f"{TOKENIZER} in {MINILM_VARIABLE}"
+        f"the word embeddings {MINILM} are not installed: run '{SETUP}', or set {MINILM_VARIABLE} to a folder "
+        f"with {WEIGHTS} and {TOKENIZER}"
     )
 
 

@@ -35,7 +35,7 @@ class Tree:
     """An ordered tree; its nodes are numbered in post-order, so that the last one is the root."""
 
     labels: NDArray[np.uint64]
-    """Labels, (n, 2); two nodes are equal if both numbers are."""
+    """Labels, (n, 2); two nodes are equal if both of their numbers are equal."""
     leftmost: NDArray[np.int64]
     """Leftmost leaf below each node, of shape (n,)."""
     keyroots: NDArray[np.int64]
@@ -151,7 +151,7 @@ class Parser:
         )
         if hashlib.sha256(proof.encode()).hexdigest() != PROOF_SHA256:
             raise ModelError(
-                f"the model in {folder} does not parse like {PARSER} {PARSER_VERSION} (spaCy "
+                f"the model in {folder} does not give the same parses as {PARSER} {PARSER_VERSION} (spaCy "
                 f"{version('spacy')}): delete or uninstall it, and run '{SETUP}'"
             )
         meta = self._pipeline.meta

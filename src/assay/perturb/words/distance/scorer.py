@@ -73,14 +73,14 @@ def _warnings(texts: Mapping[str, tuple[str, Parse]], pd: float) -> Iterator[str
     if before != after and sorted(before) == sorted(after):
         yield "the same words in another order: pd does not show whether the meaning is the same"
     elif before != after and pd < NO_DISTANCE:
-        yield f"pd is {pd:.2f} although the texts differ: it ignores this difference"
+        yield f"pd is {pd:.2f} although the texts differ: pd ignores this difference"
 
 
 MAX_CHARACTERS = 2000
 """Maximum length of a text, in characters. Instructions have about a hundred; the time to compare trees grows with up
 to the fourth power of their size.
 """
-_UNREADABLE = {"Cc": "a control character", "Cf": "an invisible character", "Cs": "half a surrogate pair"}
+_UNREADABLE = {"Cc": "a control character", "Cf": "an invisible character", "Cs": "an unpaired surrogate"}
 
 
 def _refusal(*pair: object) -> DistanceError | None:

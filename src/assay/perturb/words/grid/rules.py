@@ -170,13 +170,13 @@ class Rules:
             ):
                 yield "scene", f"'{name.name}' could be the {' or the '.join(sorted({*here, *others}))}"
             elif others and not any(things[noun] & things[own] for noun in others for own in mentioned):
-                yield "scene", f"'{name.name}' is the {others[0]}, which the original does not name"
+                yield "scene", f"'{name.name}' refers to the {others[0]}, which the original does not name"
         words = set(words_of(text))
         for step in meaning.steps:
             for phrase in (step.thing, step.target):
                 for word in words_of(FIELD.sub("", phrase)):
                     if word not in words and word not in _SMALL:
-                        yield "reference", f"'{word}' is missing, which identifies the object"
+                        yield "reference", f"'{word}', which identifies the object, is missing"
         plural = {mention.noun.name: mention.plural for mention in meaning.mentions}
         for name in names:
             numbers = [plural[noun] for noun in name.nouns if noun in plural]
@@ -278,7 +278,7 @@ def _action_flaws(text: str, action: ActionType, meaning: Meaning) -> Iterator[s
     is_original = _frame(meaning).fullmatch(low) is not None
     match action:
         case ActionType.NONE if not is_original:
-            yield "more than names has changed, but the action type is 'none'"
+            yield "more than the names has changed, but the action type is 'none'"
         case ActionType.ADDITION:
             manner = {adverb for group in verb_table().adverbs.values() for adverb in group}
             adverbs = [word for word in words_of(low) if word in manner or word.endswith("ly")]
@@ -286,11 +286,11 @@ def _action_flaws(text: str, action: ActionType, meaning: Meaning) -> Iterator[s
             if not adverbs:
                 yield "it contains no manner adverb"
             elif not _frame(meaning).fullmatch(bare):
-                yield "more than names and a manner adverb has changed"
+                yield "more than the names and a manner adverb has changed"
         case ActionType.HABITUAL | ActionType.CONTEXTUAL if is_original:
             yield f"no verb has changed, but the action type is '{action}'"
         case ActionType.HABITUAL | ActionType.CONTEXTUAL if not _any_verbs(meaning).fullmatch(low):
-            yield "more than names and verbs has changed"
+            yield "more than the names and verbs has changed"
         case ActionType.HABITUAL if len(meaning.steps) == 1 and meaning.steps[0].fetch is None:
             (step,), first = meaning.steps, low.split()[0]
             listed = verb_table().senses[step.sense]

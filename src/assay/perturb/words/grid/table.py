@@ -170,7 +170,7 @@ def open_table(path: Path) -> Iterator[csv.DictReader[str]]:
     except (UnicodeDecodeError, csv.Error) as error:
         raise PerturbationError(f"{path} is not a CSV file in UTF-8: {error}") from None
     except OSError as error:
-        raise PerturbationError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise PerturbationError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
 def _row(path: Path, line: int, fields: Mapping[str, str]) -> GridRow:
@@ -235,7 +235,7 @@ class GridStats:
     """Original instruction -> number of its paraphrases, in decreasing order."""
 
     def total(self, *, object: str | None = None, action: str | None = None) -> int:
-        """Return the number of paraphrases with an object type and an action type, or with any."""
+        """Return the number of paraphrases with the given object type and action type; None stands for any type."""
         return sum(
             cell.count
             for key, cell in self.cells.items()

@@ -85,7 +85,7 @@ class Surface(TextPerturbation):
     """Change to apply."""
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Write the instruction in this form. Raises PerturbationError if it already has this form."""
+        """Return the instruction in this form. Raises PerturbationError if the instruction already has this form."""
         written = {
             Form.FULL_STOP: f"{text.rstrip('.')}.",
             Form.CAPITAL: text[:1].upper() + text[1:],
@@ -135,7 +135,7 @@ class Typos(TextPerturbation):
 
 
 def _possible_typos(word: str) -> dict[str, list[int]]:
-    """Return the positions in a word at which each kind of typing error is possible, without impossible kinds."""
+    """Return, for each possible kind of typing error, the positions in a word at which it can occur."""
     letters = [place for place in range(1, len(word)) if word[place].isalpha()]
     near = [place for place in letters if word[place].lower() in NEIGHBOURS]
     swappable = [
@@ -191,7 +191,7 @@ class Shuffle(TextPerturbation):
         """
         original = text.split()
         if len(set(original)) < 2:
-            raise PerturbationError("no two words can be exchanged")
+            raise PerturbationError("all words of the instruction are the same, so they cannot be shuffled")
         neighbours = set(pairwise(original))
         orders = ([original[place] for place in rng.permutation(len(original))] for _ in range(SHUFFLE_DRAWS))
         mixed = min(

@@ -50,7 +50,7 @@ class Alternative:
 
     @property
     def atoms(self) -> tuple[str, ...]:
-        """Atoms of the goal, as the perturbations that request it store them."""
+        """Atoms of the goal as text, as stored in the perturbations that request the goal."""
         return tuple(str(atom) for atom in self.goal.atoms)
 
     @property
@@ -99,7 +99,7 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
     categories = task.scene.categories
 
     def is_beyond(atom: Atom) -> bool:
-        """Whether the oracle is known to fail: with an oven, any drawer but the highest, or a plate to be lifted."""
+        """Whether the oracle is known to fail: if it uses an oven or a drawer below the top one, or lifts a plate."""
         is_tight = atom.predicate in (Predicate.OPEN, Predicate.IN) and atom.arguments[-1].endswith(_TIGHT)
         return is_tight or (atom.predicate.arity == 2 and categories.get(atom.arguments[0]) in _NOT_LIFTED)
 
@@ -359,7 +359,7 @@ def _map_arguments(goal: Goal, names: dict[str, str]) -> Goal:
 def _is_another(goal: Goal, task: Task, *, longer: bool = False) -> bool:
     """Whether a goal is valid, does not hold at the start, and neither contains the task's goal nor is part of it.
 
-    ``longer``: whether it may have more atoms than the task's goal, and so take more time.
+    ``longer`` permits more atoms than the task's goal has, which may take more time.
     """
     wanted, own = set(goal.atoms), set(task.goal.atoms)
     if wanted <= own or own <= wanted or next(flaws(task.scene, goal, ()), None) is not None:

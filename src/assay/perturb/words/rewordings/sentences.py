@@ -141,7 +141,7 @@ class Synonyms(TextPerturbation):
     kind = "words/synonyms"
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Draw the synonyms: unambiguous names, and any verbs."""
+        """Replace names with unambiguous synonyms, and verbs with randomly drawn synonyms."""
         names = synonyms_in(scene)
         pattern = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
 
@@ -173,7 +173,7 @@ class Semantic(TextPerturbation):
 
 
 def variants(text: str) -> tuple[str, ...]:
-    """Return the semantic variants of an instruction, without duplicates and without the instruction."""
+    """Return the semantic variants of an instruction, without duplicates and without the instruction itself."""
     steps = read_steps(text)
     options = [_vary(step, alone=len(steps) == 1) for step in steps]
     count = max(map(len, options))
@@ -194,7 +194,7 @@ def variants(text: str) -> tuple[str, ...]:
 def synonyms_in(scene: Scene) -> Mapping[str, str]:
     """Map each name of an object in a scene to a synonym, or to itself if it has none.
 
-    Categories that occur in no built-in task keep their names: policies do not know them, so no synonyms are known.
+    Categories that occur in no built-in task keep their names, because policies were not trained on them.
     """
     categories = {entity.category for entity in scene.entities}
     new = categories.intersection(unseen())
