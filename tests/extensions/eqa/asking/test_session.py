@@ -223,7 +223,7 @@ def test_asking_stops_at_repeated_refusals_an_invalid_key_and_a_dead_endpoint(
     assert len(vision.asked) <= MAX_REFUSALS + 2
     nowhere = replace(settings(attempts=1), endpoint="http://127.0.0.1:9/v1")
     result = ask(questions, folder, open_model("openai:tiny", nowhere, cache), Prompting.of(Style.DIRECT))
-    assert result.stopped.startswith(f"{MAX_FAILURES} questions in a row without an answer")
+    assert result.stopped.startswith(f"{MAX_FAILURES} questions in a row received no reply")
     assert MAX_FAILURES <= len(result.answers) < len(questions)
 
 

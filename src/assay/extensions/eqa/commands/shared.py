@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from assay.extensions.eqa.question import QuestionKind
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of questions.")]
-Kinds = Annotated[str, typer.Option(help="Comma-separated kinds: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")]
+Kinds = Annotated[
+    str, typer.Option(help="all, or comma-separated kinds: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")
+]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 AnnotationFile = Annotated[
     Path | None, typer.Option(help="Annotation file (default: annotations.sqlite in the folder).")

@@ -145,7 +145,7 @@ def perspectives_table(results: ReportData) -> Table:
 
 
 def view_value_table(results: ReportData) -> Table:
-    """Return means over models: the best single view, and the gain from using both views."""
+    """Return the accuracy of each view averaged over models, the best single view, and the gain from using both."""
     views = results.several_views(tuple(PERSPECTIVES))
     if set(views) != set(PERSPECTIVES):
         raise MeasureError("requires the views ego, exo and both")
