@@ -220,9 +220,9 @@ class Client:
             await asyncio.sleep(pause)
         if trouble.nonsense:
             raise NonsenseError(str(trouble))
-        times = f"{self._endpoint.attempts} times"
         raise UnansweredError(
-            f"{self._url}: {trouble}, {times}; the answers so far are cached, so run the same command again later"
+            f"{self._url}: {trouble}, in each of {attempts} attempts; replies so far are cached, "
+            "so run the same command again later"
         )
 
     async def _send(self, request: dict[str, object]) -> Reply:

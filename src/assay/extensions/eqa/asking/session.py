@@ -83,8 +83,12 @@ def ask(
         (kind, prompting.system[kind], prompting.ask[kind], prompting.question.get(kind))
         for kind in QuestionKind
     ]
-    parameters = {
-        **model.parameters,
+    endpoint = model.endpoint
+    reasoning = {"effort": endpoint.effort, "thinking": endpoint.thinking, "extra": dict(endpoint.extra)}
+    parameters: dict[str, object] = {
+        "temperature": endpoint.temperature,
+        "most_tokens": endpoint.most_tokens,
+        **{name: value for name, value in reasoning.items() if value or value == 0},
         "prompt": prompting.name,
         "prompt_hash": hashlib.sha256(repr(prompts).encode()).hexdigest()[:12],
         "version": __version__,
@@ -104,7 +108,7 @@ def ask(
         if stopped:
             return
         origin = (model.name, prompting.name, question.id)
-        request: Any = {"endpoint": model.endpoint.address, "parameters": recorded}
+        request: Any = {"endpoint": endpoint.address, "parameters": recorded}
         shown = examples.get((question.kind, question.view), ())
         try:
             reply = await client.reply(prompting.prompt(question, folder, shown))

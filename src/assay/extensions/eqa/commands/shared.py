@@ -75,14 +75,14 @@ def parse_kinds(text: str) -> list[QuestionKind]:
 @contextmanager
 def open_session(address: str, settings: ModelSettings, cache_file: Path) -> Iterator[Model]:
     """Open a model with a cache of its replies; at the end, print the number of requests and tokens."""
-    from assay.extensions.eqa.asking.models import open_model
+    from assay.extensions.eqa.asking.models import Model
     from assay.support.llm.client import Cache
 
     cache = Cache(cache_file)
     try:
-        model = open_model(
+        model = Model(
             address,
-            settings,
+            settings.endpoint_of(address),
             cache,
             lambda seconds: say(f"rate-limited; waiting {seconds:.0f} s", aside=True),
         )

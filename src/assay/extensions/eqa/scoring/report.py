@@ -78,7 +78,8 @@ def warnings(score: Score) -> Iterator[str]:
         for accuracy in model.standing.accuracies
     }
     if few := [f"{cell} ({count})" for cell, count in sizes.items() if count < MIN_CELL_QUESTIONS]:
-        yield f"Some means weight these few questions like many: {', '.join(few[:6])}{', ...' * (len(few) > 6)}."
+        cells = f"{', '.join(few[:6])}{', ...' * (len(few) > 6)}"
+        yield f"Data sets and kinds with few questions have full weight in means: {cells}."
     if len(score.views) > 1:
         views = f"{plural(len(score.views), 'view')} of the same items ({', '.join(score.views)})"
         yield f"Means combine {views}; see Views and contrasts."
@@ -104,7 +105,7 @@ def summarise(model: ModelScore, chance: float) -> str:
         position = "below" if interval.high < chance else "above" if interval.low > chance else "not above"
         verdict = f" ({between(interval, 100)}), {position} chance"
     levels = [
-        f"{percent(standing.means[level].share)} {level}"
+        f"{level} {percent(standing.means[level].share)}"
         for level in map(str, ActionLevel)
         if level in standing.means
     ]
@@ -185,7 +186,8 @@ def components_table(data: ReportData) -> Table | Missing:
         if errors.questions
     ]
     note = (
-        "n: questions that involve the component. Proportion: the rate divided by the sum of the three rates."
+        "n: number of questions that involve the component. "
+        "Proportion: the rate divided by the sum of the three rates."
     )
     return _results_table("components", "Errors by component of the action", rows, note)
 
