@@ -203,8 +203,8 @@ def judge(
 ) -> None:
     """Categorise wrong answers with a judge model, and store the categories under the judge's name.
 
-    Works best for answers to --prompt steps. The API key is read from ASSAY_LLM_KEY. Exit status 1 if some answers
-    could not be categorised.
+    Works best for answers that contain reasoning (--prompt steps). The API key is read from ASSAY_LLM_KEY. Exit status
+    1 if some answers could not be categorised.
     """
     from assay.extensions.eqa.annotations import FILE, Annotations
     from assay.extensions.eqa.asking.answers import read
