@@ -130,16 +130,8 @@ def test_a_failed_or_killed_build_does_not_block_the_next(folder: Path, tmp_path
     (part / "pictures").mkdir(parents=True)  # left by a killed build
     build(out, [Invented()], plan, VIEWS)
     assert not part.exists() and len(load(out)) == 4
-    part.mkdir()
-    (part / "thesis.txt").touch()
-    out.rename(tmp_path / "done")
-    for target, words in (
-        (folder, "is not empty"),
-        (out, "is in the way"),
-        (part / "thesis.txt" / "x", "cannot be written"),
-    ):
-        with pytest.raises(FileError, match=words):
-            build(target, [Failing()], plan, VIEWS)
+    with pytest.raises(FileError, match="is not empty"):
+        build(folder, [Failing()], plan, VIEWS)
 
 
 def test_an_empty_build_reports_reasons_with_an_example(tmp_path: Path):

@@ -81,7 +81,9 @@ def test_an_invalid_wait_is_ignored(model, endpoint, ask):
 
 def test_trouble_that_stays_ends_the_run(model, endpoint, ask):
     model.faults[-1] = lambda body: (500, {}, b"<html>\n<b>Traceback</b>\n" + b"x" * 5000)
-    with pytest.raises(LLMError, match=r"status 500.*3 times.*run the same command again") as caught:
+    with pytest.raises(
+        LLMError, match=r"status 500.*each of 3 attempts.*run the same command again"
+    ) as caught:
         ask(endpoint(), "hello")
     assert len(model.asked) == 3 and len(str(caught.value)) < 400
 

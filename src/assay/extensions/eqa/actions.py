@@ -18,16 +18,19 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 Turning = Literal["wrapped", "exact"]
-"""How rotations are compared: angle by angle (wrapped), or as one rotation vector about the base's axes (exact)."""
+"""How the difference of two orientations is computed.
+
+``wrapped``: the difference of each Euler angle. ``exact``: one rotation vector in the base frame.
+"""
 
 SIZE = 7
 ANGLES = slice(3, 6)
 AMBIGUOUS_RANGE = (0.5, 1.05)
-"""Range of ambiguous changes, as fractions of the threshold: neither clearly visible nor clearly absent."""
+"""Changes in this range, as fractions of the threshold, are neither clearly visible nor clearly absent."""
 MAX_TURN_DEG = 165.0
 """Maximum angle, in degrees, at which the direction of a rotation is visually unambiguous."""
 MAX_PITCH_DEG = 80.0
-"""Maximum pitch, in degrees, at which roll and yaw are distinguishable (gimbal lock)."""
+"""Maximum absolute pitch, in degrees; above it, roll and yaw cannot be told apart (gimbal lock)."""
 
 _LABELS = (
     ("move along positive X", "move along negative X"),
@@ -49,7 +52,7 @@ class ActionLevel(StrEnum):
 
 
 def difference(start: np.ndarray, end: np.ndarray, turning: Turning = "wrapped") -> np.ndarray:
-    """Compute the action between states (..., 7)."""
+    """Return the action (..., 7) that leads from one state to another, (..., 7) each."""
     start, end = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
     action = np.asarray(end - start)
     if turning == "exact":
@@ -71,7 +74,7 @@ def signs(action: np.ndarray, thresholds: Sequence[float]) -> np.ndarray:
 
 
 def is_clear(action: np.ndarray, thresholds: Sequence[float]) -> np.ndarray:
-    """Return whether every dimension of actions (..., 7) either clearly changes or clearly does not."""
+    """Return whether no dimension of actions (..., 7) has an ambiguous change or an ambiguous direction of rotation."""
     units = np.abs(action) / np.asarray(thresholds)
     ambiguous = (units > AMBIGUOUS_RANGE[0]) & (units <= AMBIGUOUS_RANGE[1])
     return np.asarray(~ambiguous.any(axis=-1) & (np.abs(action[..., ANGLES]) < MAX_TURN_DEG).all(axis=-1))
@@ -99,6 +102,6 @@ def format_amount(dimension: int, value: float) -> str:
 
 
 def format_action(action: np.ndarray) -> str:
-    """Format an action (7,) as numbers; the text has the same length for every action."""
+    """Format an action (7,) as numbers; all such texts have the same length."""
     forms = ["+z.3f"] * 3 + ["+z06.1f"] * 3 + ["+z.2f"]  # z: no negative zero
     return f"[{', '.join(format(float(value), form) for value, form in zip(action, forms, strict=True))}]"

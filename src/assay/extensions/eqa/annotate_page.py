@@ -55,7 +55,7 @@ class AnnotationDesk:
         return self.annotations.reviews() if self.review else self.annotations.answers()
 
     def done(self, name: str) -> set[str]:
-        """Return the ids of the questions that a person has answered or, in review mode, given a verdict on."""
+        """Return the ids of the questions that a person has answered or, in review mode, reviewed."""
         choices = self.choices().get(name, {})
         ids = {question.id for question in self.questions}
         return {question for question, choice in choices.items() if choice.choice and question in ids}
@@ -94,7 +94,7 @@ async def _form(request: Request) -> dict[str, str]:
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_FORM_BYTES:
-            raise HTTPException(413, f"more than {MAX_FORM_BYTES:,} bytes")
+            raise HTTPException(413, f"the form is too large; the limit is {MAX_FORM_BYTES:,} bytes")
     try:
         return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=10))
     except ValueError:
@@ -112,7 +112,7 @@ def _redirect(name: str, place: str = "") -> Response:
 
 @router.get("")
 def start(request: Request, desk: TheDesk, name: str = "") -> Response:
-    """Show the page that asks for a name; with a name, resume that person's work."""
+    """Show the page that asks for the annotator's name; if a name is given, resume that person's work."""
     if name.strip():
         return _redirect(normalise_name(name))
     people = {person: len(desk.done(person)) for person in desk.choices()}
@@ -151,7 +151,7 @@ def listing(request: Request, desk: TheDesk, name: Annotator) -> Response:
 def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) -> Response:
     """Show a model's wrong answer with the correct one.
 
-    A person who has not yet answered the question is shown the question first.
+    A person who has not yet answered the question is redirected to it first.
     """
     wrong = _nth(desk.wrong, number)
     places = {question.id: place for place, question in enumerate(desk.questions, 1)}

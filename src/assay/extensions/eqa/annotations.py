@@ -134,7 +134,7 @@ class Annotations:
 
 
 def normalise_name(name: str) -> str:
-    """Collapse the spaces in an annotator's name. Raises QuestionError if it is invalid."""
+    """Return an annotator's name without superfluous spaces. Raises QuestionError if the name is invalid."""
     name = " ".join(name.split())
     if not name or len(name) > MAX_NAME or not name.isprintable() or "/" in name:
         raise QuestionError(f"expected a name of 1 to {MAX_NAME} printable characters without a slash")
@@ -187,7 +187,7 @@ class AnnotatorAgreement(Result):
     kappa: Annotated[float | None, Column("Cohen's kappa", "number")]
     """Cohen's kappa, mean over all pairs of annotators; None if undefined."""
     ac1: Annotated[float | None, Column("Gwet's AC1", "number")]
-    """Gwet's AC1; None if there is only one question.
+    """Gwet's AC1; None if only one question has several answers.
 
     Chance agreement is estimated from all answers, including those to questions with a single annotator.
     """
@@ -195,7 +195,9 @@ class AnnotatorAgreement(Result):
 
 
 def agreement(letters: Mapping[str, np.ndarray], classes: int = len(LETTERS)) -> AnnotatorAgreement:
-    """Compute the agreement between annotators' answers (questions,): 0 to ``classes`` - 1, or -1 if missing.
+    """Compute the agreement between annotators; ``letters`` maps each name to the answers (questions,).
+
+    An answer is an index from 0 to ``classes`` - 1, or -1 if it is missing.
 
     Raises MeasureError if no question has two answers.
     """
@@ -230,7 +232,7 @@ def agreement(letters: Mapping[str, np.ndarray], classes: int = len(LETTERS)) ->
 def all_agreements(
     letters: Mapping[str, np.ndarray], classes: int = len(LETTERS)
 ) -> tuple[AnnotatorAgreement, ...]:
-    """Compute the agreement of all annotators and, for three or more, of each pair with common questions."""
+    """Compute the agreement between all annotators and, if there are three or more, between each pair of them."""
     pairs = [dict(pair) for pair in combinations(letters.items(), 2)]
     results = []
     for group in [letters, *pairs] if len(pairs) > 1 else pairs:

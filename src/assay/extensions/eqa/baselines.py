@@ -1,8 +1,8 @@
-"""Answers without a model, which show how much a set of questions gives away.
+"""Baselines: answers without a model, which show how easily a set of questions can be guessed.
 
 random      a random letter
 longest     the longest option
-text-only   the option with the most in common with the others: derived distractors resemble the correct option
+text-only   the option that has most in common with the others: derived distractors resemble the correct option
 geometry    privileged: computes the action from the states; must always be correct
 """
 
@@ -23,7 +23,7 @@ Baseline = Callable[[Question], str]
 
 
 def random(question: Question) -> str:
-    """Return a random letter, which is always the same for the same question."""
+    """Return a random letter, always the same for the same question."""
     return LETTERS[stream("eqa", "random", question.id).integers(len(LETTERS))]
 
 

@@ -44,7 +44,7 @@ class InstructionCase:
 
 
 Distractors = Callable[[Sequence[InstructionCase]], WrongInstructions]
-"""Function that returns three wrong instructions per episode; omitted episodes get some from the data set."""
+"""Function that returns three wrong instructions per episode; other episodes get instructions of the data set."""
 IDENTICAL_OPTIONS = "question: two options look the same"
 
 
@@ -54,9 +54,9 @@ class BuildResult:
 
     questions: int
     counts: dict[str, dict[str, int]]
-    """Number of questions of each kind by data set."""
+    """Number of questions by data set and kind."""
     short: dict[str, dict[str, int]]
-    """Number of questions of each kind with fewer than requested, by data set."""
+    """Number of questions by data set and kind, only for kinds with fewer questions than requested."""
     tallies: dict[str, Tally]
     """Tally of skipped frames, pairs and episodes for each data set."""
 
@@ -83,7 +83,9 @@ def build(
     the end.
     """
     if len({source.name for source in sources}) < len(sources):
-        raise QuestionError(f"two sources have the same name: {', '.join(source.name for source in sources)}")
+        raise QuestionError(
+            f"sources must have different names, got {', '.join(source.name for source in sources)}"
+        )
     all_cameras = CameraView(max(view.outside for view in views), any(view.hand for view in views))
     questions: list[Question] = []
     counts: dict[str, dict[str, int]] = {}

@@ -83,7 +83,7 @@ class Tally:
         """Examples by reason, at most `MAX_EXAMPLES`."""
 
     def add(self, reason: str, place: str = "", count: int = 1) -> None:
-        """Count events; ``place`` is the location of one, stored as an example."""
+        """Count events; ``place``, where one of them occurred, is stored as an example."""
         if count:
             self.counts[reason] += count
             if place and len(self.places[reason]) < MAX_EXAMPLES:
@@ -124,7 +124,7 @@ class EpisodeSource(Protocol):
 def state_fault(states: np.ndarray) -> str:
     """Return the reason why states (frames, 7) are unusable; empty if they are usable."""
     if states.ndim != 2 or states.shape[1] != SIZE:
-        return "states that are not seven numbers each"
+        return "states do not have seven numbers each"
     if len(states) < 2:
         return "fewer than two frames"
     if not np.isfinite(states).all():

@@ -1,7 +1,7 @@
 """Tests whether the options of a set of questions reveal the answer to a reader without the question's images.
 
 Probes learn from features of most questions which option tends to be correct, and answer the remaining questions.
-Questions of one group are never in both the training and the test part. Without leaks, the accuracy of probes is at
+Questions from one group are never in both the training and the test part. Without leaks, the accuracy of probes is at
 chance level.
 
 Features of a text option: the length, words and numbers of its text, its distance from the other options, its ranks
@@ -60,7 +60,10 @@ class LeakProbe:
 
 
 def group_questions(questions: Sequence[Question]) -> dict[tuple[QuestionKind, str], list[Question]]:
-    """Group questions by kind, and by view if options are images; each group contains an item once."""
+    """Group questions by kind, and by view if options are images.
+
+    A question that is asked in several views appears once in each group.
+    """
     groups: defaultdict[tuple[QuestionKind, str], dict[str, Question]] = defaultdict(dict)
     for question in questions:
         view = question.view if question.kind.predicts else ""

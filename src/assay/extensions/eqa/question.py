@@ -76,7 +76,7 @@ class Question(BaseModel, frozen=True, extra="forbid"):
     episode: str
     """Id of the episode shown in the images before the options."""
     group: str
-    """Scene, episode or instruction around which the options were chosen."""
+    """Scene, episode or instruction for which the options were chosen."""
     view: str
     text: str
     pictures: tuple[str, ...]
@@ -152,7 +152,7 @@ def sample_questions(
 
 
 def save(folder: Path, questions: Sequence[Question], build_info: dict[str, object]) -> None:
-    """Write the questions of a folder that already contains their images."""
+    """Write questions to a folder that already contains their images."""
     text = "".join(f"{question.model_dump_json()}\n" for question in questions)
     (folder / QUESTIONS).write_text(text, encoding="utf-8")
     with (folder / METADATA).open("w", encoding="utf-8") as file:

@@ -36,7 +36,7 @@ class ReviewSummary:
     verdicts: Mapping[str, Counter[str]]
     """Number of each verdict by reviewer."""
     dropped: Mapping[str, Mapping[str, str]]
-    """Comments of the reviewers who reject each dropped question: question -> reviewer -> comment."""
+    """Comments of the reviewers who dropped a question: question -> reviewer -> comment."""
     unreviewed: int
     """Number of questions without a verdict, which are kept."""
     agreement: tuple[AnnotatorAgreement, ...]

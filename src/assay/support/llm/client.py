@@ -53,10 +53,10 @@ class Ledger:
     uncounted: int = 0
     """Number of replies for which the endpoint did not report token counts."""
     dropped: Counter[str] = field(default_factory=Counter)
-    """Number of dropped replies, or dropped lines of replies, by reason."""
+    """Number of invalid replies, or invalid lines of replies, by reason."""
 
     def drop(self, reason: str, count: int = 1) -> None:
-        """Count dropped replies or dropped lines of replies."""
+        """Count invalid replies or invalid lines of replies."""
         if count:
             self.dropped[reason] += count
 
@@ -79,7 +79,7 @@ class Cache:
             self._about = KeyValues(file, "about", ("key",), ("told",))
         except (sqlite3.Error, OSError) as error:
             raise LLMError(
-                f"{file} is not a cache of answers ({error}); delete it, or choose another file"
+                f"{file} is not a cache of answers ({error}); delete the file, or choose another one"
             ) from None
 
     def get(self, request: Mapping[str, object]) -> Reply | None:
@@ -149,7 +149,7 @@ class Client:
         ledger: Ledger,
         on_wait: Callable[[float], None] = lambda seconds: None,
     ) -> None:
-        """``on_wait`` is called with the delay in seconds whenever the endpoint asks for all requests to be delayed."""
+        """``on_wait`` is called with the delay in seconds whenever a rate limit delays all requests."""
         self._endpoint, self._cache, self._ledger, self._on_wait = endpoint, cache, ledger, on_wait
         timeout = httpx2.Timeout(endpoint.timeout, connect=10.0)
         self._http = httpx2.AsyncClient(headers=endpoint.headers, timeout=timeout)
@@ -173,7 +173,7 @@ class Client:
             return None
 
     async def reply(self, prompt: ModelPrompt, round: int = 0) -> Reply:
-        """Return the reply to a prompt, from the cache if possible; each round has a separate reply.
+        """Return the reply to a prompt, from the cache if possible; each round is cached separately.
 
         Raises RefusedError, UnansweredError, or, if all of the endpoint's replies are invalid, NonsenseError. Failed
         requests are not cached.
@@ -220,9 +220,9 @@ class Client:
             await asyncio.sleep(pause)
         if trouble.nonsense:
             raise NonsenseError(str(trouble))
-        times = f"{self._endpoint.attempts} times"
         raise UnansweredError(
-            f"{self._url}: {trouble}, {times}; the answers so far are cached, so run the same command again later"
+            f"{self._url}: {trouble}, in each of {attempts} attempts; replies so far are cached, "
+            "so run the same command again later"
         )
 
     async def _send(self, request: dict[str, object]) -> Reply:

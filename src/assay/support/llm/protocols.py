@@ -94,7 +94,7 @@ class Endpoint:
     at_once: int = 4
     """Maximum number of concurrent requests."""
     timeout: float = 120.0
-    """Time limit for one reply, in seconds."""
+    """Maximum time for one reply, in seconds."""
     attempts: int = 6
     """Number of attempts per request before the endpoint is considered unreachable."""
     first_wait: float = 1.0
@@ -115,7 +115,9 @@ class Endpoint:
         if not is_url:
             raise LLMError("the endpoint must be a URL such as http://localhost:8000/v1")
         if url.userinfo or url.query or url.fragment:
-            raise LLMError(f"the endpoint must be a plain URL; an API key belongs in {KEY_VARIABLE}")
+            raise LLMError(
+                f"the endpoint must be a URL without user name, query or fragment; an API key belongs in {KEY_VARIABLE}"
+            )
         if self.key is not None:
             if not self.key.isascii() or not self.key.isprintable() or self.key != self.key.strip():
                 raise LLMError(f"{KEY_VARIABLE} contains characters that are not allowed in an API key")
@@ -124,7 +126,7 @@ class Endpoint:
                     f"refusing to send the API key to {url.host} over http: use https, or unset {KEY_VARIABLE}"
                 )
         if not self.model.strip():
-            raise LLMError("the model name is missing")
+            raise LLMError("the model name must not be empty")
         for name, value, instead in (
             ("effort", self.effort, "--thinking"),
             ("thinking", self.thinking, "--effort"),
@@ -176,7 +178,7 @@ class Reply:
     text: str
     """Text of the reply; empty if the model or a content filter refused."""
     cut_off: bool
-    """Whether the reply was truncated at the token limit, leaving its last line incomplete."""
+    """Whether the reply was truncated at the token limit, so that its last line is incomplete."""
     thoughts: str = ""
     """Reasoning text, if the endpoint returns it separately."""
     blocked: str = ""

@@ -13,7 +13,7 @@ import pytest
 
 from assay.extensions.eqa.annotations import Annotations
 from assay.extensions.eqa.asking.answers import MAX_TEXT, Answer, AnswerState, read, write
-from assay.extensions.eqa.asking.models import open_model
+from assay.extensions.eqa.asking.models import Model
 from assay.extensions.eqa.asking.prompts import Prompting, Style
 from assay.extensions.eqa.asking.session import (
     MAX_FAILURES,
@@ -26,6 +26,7 @@ from assay.extensions.eqa.asking.session import (
     write_distractors,
     wrong_answers,
 )
+from assay.extensions.eqa.asking.settings import ModelSettings
 from assay.extensions.eqa.build import InstructionCase
 from assay.extensions.eqa.question import LETTERS, Question
 from assay.support.llm.client import Cache
@@ -60,6 +61,12 @@ def asked(folder: Path, questions: list[Question], settings, cache: Cache) -> Ca
         return ask(questions[:count], folder, model, Prompting.of(style))
 
     return run
+
+
+def open_model(
+    address: str, settings: ModelSettings, cache: Cache, *on_wait: Callable[[float], None]
+) -> Model:
+    return Model(address, settings.endpoint_of(address), cache, *on_wait)
 
 
 def right(result: AskResult, questions: list[Question]) -> list[bool]:
@@ -223,7 +230,7 @@ def test_asking_stops_at_repeated_refusals_an_invalid_key_and_a_dead_endpoint(
     assert len(vision.asked) <= MAX_REFUSALS + 2
     nowhere = replace(settings(attempts=1), endpoint="http://127.0.0.1:9/v1")
     result = ask(questions, folder, open_model("openai:tiny", nowhere, cache), Prompting.of(Style.DIRECT))
-    assert result.stopped.startswith(f"{MAX_FAILURES} questions in a row without an answer")
+    assert result.stopped.startswith(f"{MAX_FAILURES} questions in a row received no reply")
     assert MAX_FAILURES <= len(result.answers) < len(questions)
 
 

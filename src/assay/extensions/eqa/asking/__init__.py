@@ -1,7 +1,7 @@
-"""Asks questions of models behind endpoints and of baselines.
+"""Asking models and baselines the questions of a folder.
 
 models     models by address, such as ``gemini:NAME``
-prompts    prompts
+prompts    built-in prompts, and prompts from a user's file
 session    ask questions; categorise mistakes (judge); write wrong instructions (distractors)
-answers    answer files, and the letter in a model's reply
+answers    answer files; parsing the letter from a model's reply
 """

@@ -1,4 +1,4 @@
-"""Answer files (JSON lines, one file per model and prompt), and parsing of the letter in a model's reply.
+"""Answer files (JSON lines, one file per model and prompt), and parsing of the letter from a model's reply.
 
 ActionEQA scores with strict parsing: a letter that has to be guessed is not an answer, and is counted as wrong.
 Lenient parsing ignores the form, and shows whether a model is wrong or only formats its answers differently.
@@ -21,7 +21,7 @@ from assay.support.files import check_writable, replacing
 from assay.support.llm.protocols import Reply
 
 MAX_TEXT = 20_000
-"""Maximum number of characters of a reply that are stored: its end, which contains the answer."""
+"""Maximum number of characters stored of a reply; a longer reply loses its beginning, since it ends with the answer."""
 BLOCKED = "blocked"
 """Value of `Answer.reason` if the model, or its provider's content filter, refused to answer."""
 _DECORATED = re.compile(r"[\W_]{0,9}[A-Da-d][\W_]{0,9}")
@@ -128,7 +128,10 @@ def read(path: Path) -> pl.DataFrame:
     valid_state = pl.col("state").is_in([*AnswerState])
     invalid = frame.filter(~valid_state | (answered != pl.col("letter").is_in([*LETTERS])))
     if len(invalid):
-        raise QuestionError(f"{path}: question {invalid['question'][0][:40]}: state and letter do not match")
+        raise QuestionError(
+            f"{path}: question {invalid['question'][0][:40]}: state and letter do not match; "
+            "only an answered question has a letter (A to D)"
+        )
     return frame
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -24,10 +24,8 @@ class Model:
     name: str
     """Address of the model."""
     endpoint: Endpoint
-    parameters: Mapping[str, object]
-    """Settings that affect replies."""
     cache: Cache
-    on_wait: Callable[[float], None]
+    on_wait: Callable[[float], None] = lambda seconds: None
     """Function that is called with each rate-limit delay, in seconds."""
     ledger: Ledger = field(default_factory=Ledger)
 
@@ -66,14 +64,3 @@ def is_baseline(address: str, settings: ModelSettings) -> bool:
         raise QuestionError(f"unknown model '{address[:100]}': {advice}")
     settings.endpoint_of(address)
     return False
-
-
-def open_model(
-    address: str,
-    settings: ModelSettings,
-    cache: Cache,
-    on_wait: Callable[[float], None] = lambda seconds: None,
-) -> Model:
-    """Open a model that is not a baseline."""
-    endpoint = settings.endpoint_of(address)
-    return Model(address, endpoint, settings.parameters(endpoint), cache, on_wait)

@@ -42,7 +42,7 @@ class Style(StrEnum):
     """Form of the requested answer."""
 
     DIRECT = "direct"
-    """One letter."""
+    """Only the letter."""
     STEPS = "steps"
     """Reasoning first, then the letter in an answer tag."""
 
@@ -51,12 +51,12 @@ class Prompting(BaseModel, frozen=True, extra="forbid"):
     """Prompts for all kinds of questions, and the content of a user's prompt file."""
 
     name: str = ""
-    """Name stored with answers: by default, that of the style or of the user's file."""
+    """Name stored with the answers; by default, the name of the style or of the user's file."""
     style: Style = Style.DIRECT
     system: KindTexts = {}
-    """System prompt; for kinds that a file omits, the built-in one of the style."""
+    """System prompt; kinds that a file omits have the built-in system prompt of the style."""
     ask: KindTexts = {}
-    """Text after the question; for kinds that a file omits, the built-in one of the style."""
+    """Text after the question; kinds that a file omits have the built-in text of the style."""
     question: KindTexts = {}
     """Template that replaces the question's text, with placeholders {text}, {action}, {views} and {A} to {D}."""
 
@@ -148,7 +148,7 @@ def find_image(folder: Path, name: str) -> ModelImage:
 
 @cache
 def texts() -> Any:
-    """Return the texts of all prompts by name."""
+    """Return the texts of the built-in prompts, by name."""
     return yaml.safe_load(files(__package__).joinpath("prompts.yaml").read_text(encoding="utf-8"))
 
 

@@ -74,14 +74,21 @@ def ask(
     on_answer: Callable[[], None] = lambda: None,
     examples: Examples | None = None,
 ) -> AskResult:
-    """Ask a model the questions; ``on_answer`` is called after each answer."""
+    """Ask a model the questions, each after the examples of its kind and view.
+
+    ``on_answer`` is called after each answer.
+    """
     examples = examples or {}
     prompts = [
         (kind, prompting.system[kind], prompting.ask[kind], prompting.question.get(kind))
         for kind in QuestionKind
     ]
-    parameters = {
-        **model.parameters,
+    endpoint = model.endpoint
+    reasoning = {"effort": endpoint.effort, "thinking": endpoint.thinking, "extra": dict(endpoint.extra)}
+    parameters: dict[str, object] = {
+        "temperature": endpoint.temperature,
+        "most_tokens": endpoint.most_tokens,
+        **{name: value for name, value in reasoning.items() if value or value == 0},
         "prompt": prompting.name,
         "prompt_hash": hashlib.sha256(repr(prompts).encode()).hexdigest()[:12],
         "version": __version__,
@@ -93,7 +100,7 @@ def ask(
     recorded = json.dumps(parameters, sort_keys=True)
     answers: dict[str, Answer] = {}
     failures: list[str] = []
-    """Consecutive failures: the message of each refusal; empty for other errors."""
+    """Messages of the consecutive failures so far; empty unless the request was refused."""
     stopped = ""
 
     async def ask_one(client: Client, question: Question) -> None:
@@ -101,7 +108,7 @@ def ask(
         if stopped:
             return
         origin = (model.name, prompting.name, question.id)
-        request: Any = {"endpoint": model.endpoint.address, "parameters": recorded}
+        request: Any = {"endpoint": endpoint.address, "parameters": recorded}
         shown = examples.get((question.kind, question.view), ())
         try:
             reply = await client.reply(prompting.prompt(question, folder, shown))
@@ -140,7 +147,7 @@ def _stop_reason(error: LLMError, failures: Sequence[str]) -> str:
         hint = "; --no-temperature may help" if "temperature" in refusals[0].lower() else ""
         return f"{MAX_REFUSALS} questions in a row were refused: {error}{hint}"
     if len(failures) >= MAX_FAILURES:
-        return f"{MAX_FAILURES} questions in a row without an answer; last error: {error}"
+        return f"{MAX_FAILURES} questions in a row received no reply; last error: {error}"
     return ""
 
 
@@ -256,7 +263,7 @@ def write_distractors(
     """Ask a model to write three wrong instructions per episode, given the first and last image.
 
     Returns them by episode id, and the number of failures by reason. Images are written to ``folder``. The instructions
-    are derived from the correct one, so all four together may reveal it: `assay eqa leak` measures that. Raises
+    are derived from the correct one, so the four options may reveal it; `assay eqa leak` measures how strongly. Raises
     RefusedError if all requests would be refused.
     """
     (folder / PICTURES).mkdir(parents=True, exist_ok=True)
@@ -280,7 +287,7 @@ def write_distractors(
 
 
 def parse_distractors(instruction: str, text: str) -> tuple[tuple[str, ...], str]:
-    """Return the three wrong instructions in a reply and "", or () and the reason why they are unusable."""
+    """Parse three wrong instructions: return them and "", or () and the reason why the reply is unusable."""
     wrong = tuple(" ".join(content.split()) for content in _WRONG_TAG.findall(text))
     if len(wrong) != DISTRACTORS:
         return (), f"{len(wrong)} instructions instead of {DISTRACTORS}"

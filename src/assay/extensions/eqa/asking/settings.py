@@ -53,12 +53,3 @@ class ModelSettings:
         settings = {option: getattr(self, option) for option in shared}
         settings |= {"temperature": temperature, "extra": extra}
         return Endpoint(url, name, key_from_environment(), protocol, **settings)
-
-    def parameters(self, endpoint: Endpoint) -> dict[str, object]:
-        """Return the settings that affect replies, to be stored with answers."""
-        values = {"effort": self.effort, "thinking": self.thinking, "extra": dict(endpoint.extra)}
-        return {
-            "temperature": 0.0 if self.temperature else None,
-            "most_tokens": self.most_tokens,
-            **{name: value for name, value in values.items() if value or value == 0},
-        }

@@ -166,11 +166,11 @@ def annotate(
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free port.")
     ] = 8771,
 ) -> None:
-    """Answer a folder's questions in a browser, under the annotator's name, until Ctrl-C is pressed.
+    """Serve a page on which people answer a folder's questions, until Ctrl-C is pressed.
 
-    Answers are stored immediately, and work can be resumed at any time. assay eqa score treats people like models and
-    reports their agreement. With --review, questions are shown with their correct answers, to be kept or dropped;
-    assay eqa review writes the reviewed set.
+    Answers are stored immediately under the annotator's name, and work can be resumed at any time. assay eqa score
+    treats people like models and reports their agreement. With --review, questions are shown with their correct
+    answers, to be kept or dropped; assay eqa review writes the reviewed set.
     """
     from assay.extensions.eqa.annotate_page import AnnotationDesk, serve
     from assay.extensions.eqa.annotations import FILE, Annotations
@@ -203,8 +203,8 @@ def judge(
 ) -> None:
     """Categorise wrong answers with a judge model, and store the categories under the judge's name.
 
-    Works best for answers to --prompt steps. The API key is read from ASSAY_LLM_KEY. Exit status 1 if some answers
-    could not be categorised.
+    Works best for answers that contain reasoning (--prompt steps). The API key is read from ASSAY_LLM_KEY. Exit status
+    1 if some answers could not be categorised.
     """
     from assay.extensions.eqa.annotations import FILE, Annotations
     from assay.extensions.eqa.asking.answers import read

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAX_UNDETECTED = 0.5
 """Smallest detectable accuracy (`LeakProbe.missed`) above which a probe is inconclusive."""
 FROM_DATASET = "dataset"
-"""Value of --distractors that takes wrong instructions from the data set."""
+"""Value of --distractors for wrong instructions that are other instructions of the data set."""
 
 
 def build(
@@ -192,7 +192,7 @@ def sheet(
     seed: shared.Seed = 0,
     answers: Annotated[bool, typer.Option(help="Print the correct answers.")] = True,
 ) -> None:
-    """Draw a few questions of each kind into one PNG image, with or without their answers."""
+    """Draw a few questions of each kind, with or without their answers, into one PNG image."""
     import numpy as np
     from PIL import Image
 
@@ -225,8 +225,9 @@ def leak(
 ) -> None:
     """Measure how well probes guess answers from the options and the text alone, compared with chance (25 %).
 
-    The interval around chance has a joint confidence of 95 % over all probes and kinds. An accuracy in the column
-    "detectable" is detected with 80 % power. Exit status 1 if the accuracy of a probe differs from chance.
+    The interval around chance has a joint confidence of 95 % over all probes and kinds. The column "detectable"
+    contains the smallest accuracy that is detected with 80 % power. Exit status 1 if the accuracy of a probe differs
+    from chance.
     """
     from assay.extensions.eqa.baselines import BASELINES
     from assay.extensions.eqa.leak import group_questions, is_learnable, probe

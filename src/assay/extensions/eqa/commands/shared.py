@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from assay.extensions.eqa.question import QuestionKind
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of questions.")]
-Kinds = Annotated[str, typer.Option(help="Comma-separated kinds: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")]
+Kinds = Annotated[
+    str, typer.Option(help="all, or comma-separated kinds: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")
+]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 AnnotationFile = Annotated[
     Path | None, typer.Option(help="Annotation file (default: annotations.sqlite in the folder).")
@@ -73,14 +75,14 @@ def parse_kinds(text: str) -> list[QuestionKind]:
 @contextmanager
 def open_session(address: str, settings: ModelSettings, cache_file: Path) -> Iterator[Model]:
     """Open a model with a cache of its replies; at the end, print the number of requests and tokens."""
-    from assay.extensions.eqa.asking.models import open_model
+    from assay.extensions.eqa.asking.models import Model
     from assay.support.llm.client import Cache
 
     cache = Cache(cache_file)
     try:
-        model = open_model(
+        model = Model(
             address,
-            settings,
+            settings.endpoint_of(address),
             cache,
             lambda seconds: say(f"rate-limited; waiting {seconds:.0f} s", aside=True),
         )

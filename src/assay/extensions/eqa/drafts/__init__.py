@@ -30,11 +30,11 @@ NEEDS = {
     QuestionKind.H_SP: "four tasks performed from one initial state, or an episode with four distinct moments",
     QuestionKind.M_SP: "four moments of one episode that the labels distinguish",
     QuestionKind.L_SP: "four distinct moments of one episode",
-    QuestionKind.H_AI: "four instructions for one initial state, or from the data set",
+    QuestionKind.H_AI: "four instructions with one initial state, or four instructions of the data set",
     QuestionKind.M_AI: "four actions with the same components and different signs",
     QuestionKind.L_AI: "four distinct actions",
 }
-"""Data required for one question of each kind, which is used for no other question."""
+"""Data required for one question of each kind; no data is used for two questions."""
 Plan = dict[QuestionKind, int]
 """Number of questions of each kind."""
 OptionMethod = Literal["matched", "paper"]

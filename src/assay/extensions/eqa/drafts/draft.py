@@ -31,7 +31,7 @@ class Draft:
 
     kind: QuestionKind
     group: str
-    """Scene, episode or instruction around which the options were chosen.
+    """Scene, episode or instruction for which the options were chosen.
 
     It must not depend on the choice of the correct option: otherwise a probe trained on other groups learns that the
     correct option here is wrong elsewhere.

@@ -92,7 +92,7 @@ def draft_instructions(
 
 
 def _choose_exclusive(whole: dict[int, PreparedEpisode], owners: list[int], rules: QualityRules) -> list[int]:
-    """Return up to four episodes, in order, such that no outcome fulfils the instruction of another."""
+    """Return up to four episodes, in order, whose outcomes fulfil no other episode's instruction."""
 
     def is_exclusive(one: PreparedEpisode, other: PreparedEpisode) -> bool:
         first, second = one.episode, other.episode
@@ -166,8 +166,9 @@ def _draft(
 def _draft_similar(
     whole: dict[int, PreparedEpisode], anchors: list[int], owners: list[int], rng: np.random.Generator
 ) -> Iterator[Draft]:
-    """Draft questions from each instruction and the three that share the most words with it; any may be correct.
+    """Draft questions whose options are an instruction and the three that share the most words with it.
 
+    Any of the four may be correct.
     Draws are independent of earlier questions: otherwise the answer to one would be a hint for another.
     """
     by_text: defaultdict[str, list[int]] = defaultdict(list)

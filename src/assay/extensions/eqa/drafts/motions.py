@@ -91,7 +91,7 @@ def _mid_inference(
 ) -> Iterator[Draft]:
     """Draft questions whose options are sign combinations of one pair's components; each pair is used once.
 
-    The combinations occur in the data set. If ``derived``, they need not occur, and that of the pair is correct.
+    The combinations occur in the data set. If ``derived``, they need not occur, and the pair's own one is correct.
     """
     moved = signs(pool.actions, rules.thresholds)
     patterns = [tuple(pattern) for pattern in moved.tolist()]
@@ -248,7 +248,7 @@ def _draft_prediction(
 def _texts_differ(
     actions: np.ndarray, patterns: np.ndarray, apart: np.ndarray, rules: QualityRules, *, amounts: bool
 ) -> np.ndarray:
-    """Return which pairs of actions have incompatible texts, (n, n); ``amounts``: whether texts include amounts."""
+    """Return which pairs of actions have incompatible texts, (n, n); with ``amounts``, the texts include amounts."""
     units = np.abs(actions) / np.asarray(rules.thresholds)
     named = patterns != 0
     one_named = (named[:, None] ^ named[None]) & (np.maximum(units[:, None], units[None]) >= CLEAR_CHANGE)

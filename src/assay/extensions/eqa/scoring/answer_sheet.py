@@ -19,9 +19,9 @@ from assay.extensions.eqa.question import LETTERS, Question, QuestionError, Ques
 from assay.measures.result import Result
 
 NONE = -1
-"""Value that stands for a missing letter, or for a question that is not scored."""
+"""Value for a missing letter, or for a question that is not scored."""
 HUMAN = "human: "
-"""Prefix that marks annotators in the list of models."""
+"""Prefix of annotators' names in the list of models."""
 COMPONENTS = {"translation": slice(0, 3), "rotation": slice(3, 6), "gripper": slice(6, 7)}
 """Columns of each component of an action (7,)."""
 DIMENSIONS = {
@@ -72,7 +72,7 @@ class AnswerSheet:
     questions: Sequence[Question]
     models: Mapping[str, ModelAnswers]
     silent: Mapping[str, int] = field(default_factory=dict)
-    """Models without any scored answer, and the number of questions they were asked."""
+    """Number of questions asked, for each model without any scored answer."""
 
     @classmethod
     def read(
@@ -104,7 +104,9 @@ class AnswerSheet:
         scored = {name: model for name, model in models.items() if (model.right != NONE).any()}
         silent = {name: model.unanswered for name, model in models.items() if name not in scored}
         if not scored:
-            raise QuestionError("no question has an answer")
+            raise QuestionError(
+                "no question of this folder has an answer; use assay eqa ask or assay eqa annotate"
+            )
         return cls(questions, scored, silent)
 
     @cached_property

@@ -55,7 +55,7 @@ def best_figures(data: ReportData) -> Iterator[Drawing]:
             marks.append(overall_mark(name, data.standing(model)))
     groups = {name: marks for name, marks in groups.items() if marks}
     if not groups:
-        raise MeasureError("(b) requires information on which models are open: --facts FILE")
+        raise MeasureError("part (b) requires facts about models: --facts FILE with NAME: {open: true}")
     yield overall_figure("open", "Open and proprietary models", groups, data.score.chance)
 
 
@@ -95,7 +95,7 @@ def size_figure(data: ReportData) -> Drawing:
         if fact.size is not None and data.standing(model).questions:
             families[fact.family or name].append((fact.size, data.overall(model)))
     if not families:
-        raise MeasureError("requires the sizes of the models: --facts FILE")
+        raise MeasureError("requires facts about models: --facts FILE with NAME: {size: 7}")
     lines = {family: sorted(points) for family, points in sorted(families.items())}
     return _lines("size", "Performance and size", lines, data.score.chance, "parameters, billions", "log")
 
@@ -146,7 +146,14 @@ def counts_figure(data: ReportData) -> Drawing:
         dataset[:30]: np.array([counts[dataset, kind] for kind in QuestionKind]) for dataset in data.datasets
     }
     title = "Questions by kind and data set"
-    return _stacked_bars("counts", title, "All views counted.", stacks, list(QuestionKind), shares=False)
+    return _stacked_bars(
+        "counts",
+        title,
+        "Questions are counted once for every view.",
+        stacks,
+        list(QuestionKind),
+        shares=False,
+    )
 
 
 def _lines(

@@ -1,6 +1,6 @@
 """The report on answers: the tables and figures of the ActionEQA paper, contrasts, and checks.
 
-Accuracies are means over the data sets of each kind, as in the paper. With several views, the main one is a single
+Accuracies are means over the data sets of each kind, as in the paper. With several views, the main view is a single
 static camera. Averages over models exclude people and baselines.
 """
 
@@ -46,7 +46,7 @@ SECTIONS = (
         ("Checks",),
     ),
 )
-"""Title, description and exhibits of each section; exhibits without a number are not in the paper."""
+"""Title, description, and labels of the tables and figures of each section; those without a number are Assay's own."""
 MIN_CELL_QUESTIONS = 10
 """Number of questions per data set and kind below which a warning is shown."""
 UNEVEN_P = 0.001
@@ -78,7 +78,8 @@ def warnings(score: Score) -> Iterator[str]:
         for accuracy in model.standing.accuracies
     }
     if few := [f"{cell} ({count})" for cell, count in sizes.items() if count < MIN_CELL_QUESTIONS]:
-        yield f"Few questions, but full weight in means: {', '.join(few[:6])}{', ...' * (len(few) > 6)}."
+        cells = f"{', '.join(few[:6])}{', ...' * (len(few) > 6)}"
+        yield f"Data sets and kinds with few questions have full weight in means: {cells}."
     if len(score.views) > 1:
         views = f"{plural(len(score.views), 'view')} of the same items ({', '.join(score.views)})"
         yield f"Means combine {views}; see Views and contrasts."
@@ -104,7 +105,7 @@ def summarise(model: ModelScore, chance: float) -> str:
         position = "below" if interval.high < chance else "above" if interval.low > chance else "not above"
         verdict = f" ({between(interval, 100)}), {position} chance"
     levels = [
-        f"{percent(standing.means[level].share)} {level}"
+        f"{level} {percent(standing.means[level].share)}"
         for level in map(str, ActionLevel)
         if level in standing.means
     ]
@@ -185,7 +186,8 @@ def components_table(data: ReportData) -> Table | Missing:
         if errors.questions
     ]
     note = (
-        "n: questions that involve the component. Proportion: the rate divided by the sum of the three rates."
+        "n: number of questions that involve the component. "
+        "Proportion: the rate divided by the sum of the three rates."
     )
     return _results_table("components", "Errors by component of the action", rows, note)
 
@@ -244,7 +246,7 @@ OWN_EXHIBITS: Mapping[str, tuple[str, Make]] = {
     "Components": ("Error rates by component and dimension", components_table),
     "Checks": ("Letters, missing answers, request settings and annotator agreement", check_tables),
 }
-"""Title and function of each exhibit defined in this module."""
+"""Title and function of each part of the report that is not in the paper, by label."""
 
 
 def _results_table(name: str, title: str, rows: Sequence[tuple[str, Result]], note: str) -> Table | Missing:

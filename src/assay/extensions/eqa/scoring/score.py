@@ -41,7 +41,7 @@ class PairedContrast(Result):
     p: Annotated[float, Column("p", "p")]
     """p-value of the exact sign-flip test over episodes."""
     p_holm: Annotated[float, Column("Holm p", "p")] = 1.0
-    """p-value of the sign-flip test, Holm-adjusted over all contrasts in the same list."""
+    """p-value of the sign-flip test, Holm-adjusted over all contrasts in the same table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +131,12 @@ class Score(Result):
     agreement: tuple[AnnotatorAgreement, ...]
     mistakes: tuple[MistakeCount, ...]
     silent: dict[str, int]
-    """Models without any scored answer, and the number of questions they were asked."""
+    """Number of questions asked, for each model without any scored answer."""
     views: tuple[str, ...]
 
     @classmethod
     def of(cls, sheet: AnswerSheet, marks: Sequence[Mistake] = ()) -> Score:
-        """Score every model on a sheet; ``marks`` are categorised mistakes."""
+        """Score every model on an answer sheet; ``marks`` are categorised mistakes."""
         models = {name: _score_model(sheet, name) for name in sheet.models}
         people = {name: model.letters for name, model in sheet.models.items() if name.startswith(HUMAN)}
         right_letters = {

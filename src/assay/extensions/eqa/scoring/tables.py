@@ -94,7 +94,7 @@ def consistency_table(results: ReportData) -> Table:
         *_columns("share", *datasets),
         Column("largest minus smallest", "change"),
     )
-    note = f"Over the kinds that all data sets have: {', '.join(shared)}."
+    note = f"Means over the kinds that all data sets have: {', '.join(shared)}."
     return Table("consistency", "By data set", columns, tuple(rows), note)
 
 
@@ -145,7 +145,7 @@ def perspectives_table(results: ReportData) -> Table:
 
 
 def view_value_table(results: ReportData) -> Table:
-    """Return means over models: the best single view, and the gain from using both views."""
+    """Return the accuracy of each view averaged over models, the best single view, and the gain from using both."""
     views = results.several_views(tuple(PERSPECTIVES))
     if set(views) != set(PERSPECTIVES):
         raise MeasureError("requires the views ego, exo and both")
@@ -196,7 +196,13 @@ def mean_proportions_table(results: ReportData) -> Table:
     if len(rows) > 1:
         rows.append(("average", *means_of([row[1:] for row in rows])))
     columns = (Column("view"), *_columns("share", *COMPONENTS))
-    return Table("proportions", "Mean over models", columns, tuple(rows), "As Table 11.")
+    return Table(
+        "proportions",
+        "Mean over models",
+        columns,
+        tuple(rows),
+        "The proportions of Table 11, averaged over models.",
+    )
 
 
 def mistakes_table(results: ReportData) -> Table:

@@ -32,7 +32,7 @@ SCENES: tuple[tuple[str, int], ...] = (
     *(("libero_goal/0", seed) for seed in range(4)),
     *((f"libero_object/{number}", 0) for number in range(4)),
 )
-"""Tasks whose scenes are used, each with the seed of its layout."""
+"""Tasks whose scenes are used, each with the seed of the layout."""
 PACK = "primitives"
 TOURS = 2
 """Number of tours per scene and axis."""

@@ -30,7 +30,7 @@ _RULES = {"near": NEAR, "far": FAR, "moving": MOVING}
 
 
 class ColumnRange(NamedTuple):
-    """Consecutive columns of a feature."""
+    """A range of columns of a feature."""
 
     key: str
     first: int
@@ -77,7 +77,7 @@ class Schema(BaseModel, frozen=True, extra="forbid"):
     instructions: tuple[str, ...] = ()
     """Alternative features with the instruction, used where the first is empty."""
     has_camera: str = ""
-    """Name of the episode flag for the presence of camera number ``{}``; empty if there are no such flags."""
+    """Name of the flag that tells whether an episode has camera number ``{}``; empty if there are no such flags."""
     axes: tuple[str, ...] = ()
     """Required names of the state's columns, if the cameras do not identify the layout."""
     rules: Literal["near", "far", "moving"] = "near"

@@ -144,7 +144,7 @@ class RolloutWatcher:
 def camera_coverage(
     model: mujoco.MjModel, moments: Sequence[Snapshot], cameras: Sequence[str]
 ) -> tuple[tuple[np.ndarray, ...], tuple[str, ...]]:
-    """Return, for each static camera, whether both fingertips are in its image (frames,), and its orientation."""
+    """Return whether both fingertips are in each static camera's image, (frames,), and a description of each camera."""
     data = mujoco.MjData(model)
     bodies = [model.body(name).id for name in FINGERTIPS]
     tips = np.empty((len(moments), len(bodies), 3))
@@ -172,7 +172,7 @@ def camera_coverage(
 
 
 class RunSource:
-    """Successful episodes of a stored run of any policy."""
+    """The successful episodes of a stored run, replayed."""
 
     rules = RULES
 
