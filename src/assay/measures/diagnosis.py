@@ -57,7 +57,7 @@ OWN_FAILURES = 0.5
 MISJUDGED = 0.1
 """Tolerated fraction of repeated trajectories that are not recognised as such; one in twenty is expected."""
 ABILITY = (Flaw.UNABLE, Flaw.MISSES, Flaw.KIND)
-"""Flaws that show in unperturbed episodes and do not concern robustness."""
+"""Flaws that are visible in unperturbed episodes and do not concern robustness."""
 _SUSPICIOUS_P = 0.2
 """One-sided p value below which a loss is mentioned as suspicious although it is not significant.
 

@@ -198,7 +198,7 @@ class Unnoticed(Result):
 
 @dataclass(frozen=True, slots=True)
 class Fall(Result):
-    """Overall drop in success: of the controls, and under all changes that should not matter."""
+    """Overall drop in success, from the controls to the episodes with changes that should not matter."""
 
     control_hits: int
     """Number of controls that succeed."""

@@ -175,7 +175,7 @@ _WORDS = ("action", "object")
 
 @dataclass(frozen=True, slots=True)
 class PlannedTest:
-    """Test in the report of a plan for the cost of one change."""
+    """Planned test of the cost of one change."""
 
     change: str
     """Name of the change (names, position, ...); the components of joint changes are joined with ``+``."""

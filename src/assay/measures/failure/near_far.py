@@ -137,7 +137,7 @@ class NearFarFailures(Result):
     near: dict[str, int]
     far: dict[str, int]
     idle: int | None
-    """Number of far failures (widest threshold) without any touch or movement; None if contacts are not recorded."""
+    """Number of far failures (widest threshold) in which no object was touched or moved; None if not recorded."""
     far_share: float | None
     """Fraction of failures that are far at the widest threshold; None without a failure."""
     interval: Interval | None
