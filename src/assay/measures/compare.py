@@ -420,7 +420,8 @@ def _describe_contrast(contrast: RunContrast | Robustness) -> str:
     )
     if contrast.decision is Decision.UNDECIDED:
         if contrast.least_p >= SURE:
-            text += f"; {plural(contrast.starts, 'start')} are too few for any difference to be significant"
+            are = "is" if contrast.starts == 1 else "are"
+            text += f"; {plural(contrast.starts, 'start')} {are} too few for any difference to be significant"
         if seeds := contrast.additional_seeds:
             text += f"; {plural(seeds, 'more seed')} per task would be enough to confirm a difference of this size"
     return f"{text}."

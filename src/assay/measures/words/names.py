@@ -110,16 +110,9 @@ def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
 def _measure_gap(noun: str, table: pl.DataFrame) -> NameGap:
     """Compare unchanged with changed names in a table of strata."""
     estimate, p = compare_sides(table)
-    counts: Any = (int(side.sum()) for side in side_counts(table))
-    return NameGap(
-        noun,
-        *counts,
-        change=estimate.difference,
-        interval=estimate.interval,
-        strata=len(table),
-        p=p,
-        table=table,
-    )
+    kept, kept_count, changed, changed_count = (int(side.sum()) for side in side_counts(table))
+    numbers = (estimate.difference, estimate.interval, len(table), p, table)
+    return NameGap(noun, kept, kept_count, changed, changed_count, *numbers)
 
 
 def _gap_evidence(runs: tuple[int, ...], gap: NameGap, part: str, **more: Any) -> Evidence:

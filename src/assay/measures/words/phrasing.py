@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import polars as pl
 
@@ -97,17 +96,9 @@ def pool_actions(parts: Sequence[pl.DataFrame]) -> ActionGaps:
         units = (two_sides(wordings, STRATUM, chosen), two_sides(rows, (*STRATUM, "seed"), chosen))
         p = max(within(*side_counts(unit)[[2, 3, 0, 1]]) for unit in units)
         estimate, _ = compare_sides(table, p)
-        counts: Any = (int(side.sum()) for side in side_counts(table)[[2, 3, 0, 1]])
-        gaps.append(
-            ActionGap(
-                action,
-                *counts,
-                change=estimate.difference,
-                interval=estimate.interval,
-                strata=len(table),
-                p=p,
-            )
-        )
+        others, others_count, successes, count = (int(side.sum()) for side in side_counts(table))
+        numbers = (estimate.difference, estimate.interval, len(table), p)
+        gaps.append(ActionGap(action, successes, count, others, others_count, *numbers))
     adjusted = holm([gap.p for gap in gaps])
     gaps = [replace(gap, p_holm=p) for gap, p in zip(gaps, adjusted, strict=True)]
     return ActionGaps(tuple(sorted(gaps, key=lambda gap: gap.change)), rows)
