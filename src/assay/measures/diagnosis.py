@@ -285,7 +285,7 @@ def _with_headline(
 def _sensitivity(
     tested: Sequence[Finding], tests: Mapping[str, FlawTest]
 ) -> tuple[float | None, str | None, float | None]:
-    """Return the smallest loss detectable under all changes, the flaw with the widest interval, and its largest loss."""
+    """Return the smallest loss detectable under all changes, the flaw with the widest interval, and its maximum."""
     sizes: list[float | None] = []
     unknown: dict[str, float] = {}
     for finding in tested:
