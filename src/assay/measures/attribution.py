@@ -89,11 +89,11 @@ class FactorShare(Result):
 
 @dataclass(frozen=True, slots=True)
 class FactorContrast(Result):
-    """Comparison of episodes with and without a factor, with the same start and the same other factors."""
+    """Comparison of episodes with and without a factor that have the same start and the same other factors."""
 
     factor: str
     change: str | None
-    """Change made by the factor when it is the only one switched on; None if it never is."""
+    """Change made by the factor when it is the only one switched on; None if no episode has it alone."""
     successes: int
     """Number of successes with the factor."""
     count: int
@@ -139,7 +139,7 @@ class Attribution(Result):
     drop_interval: Interval | None
     shares: tuple[FactorShare, ...]
     contrasts: tuple[FactorContrast, ...]
-    """Comparison of episodes with and without each factor, where the design allows it."""
+    """Comparison of episodes with and without each factor, if the design includes both."""
     modelled: int
     """Number of missing combinations, whose success is predicted from the estimated effects."""
 
@@ -309,7 +309,7 @@ def _within_tasks(
     """Estimate effects on the log-odds and their standard errors, omitting the intercepts of the tasks.
 
     Takes hits and counts (starts, cells) and the task of each start (starts,). Tasks that always or never succeed
-    carry no information about the odds and are left out, unless there are no other tasks.
+    provide no information about the odds and are left out, unless there are no other tasks.
     """
     cells = hits.shape[1]
     won, tried = (
@@ -335,8 +335,8 @@ def _within_tasks(
 def _weighted_sum(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> tuple[float, float, Interval]:
     """Return ``weights @ success`` (cells,), its standard error and its Student interval.
 
-    The error is estimated from the variance between starts. It is at least that of independent episodes with one
-    success and one failure added to each combination, so that it is positive.
+    The error is estimated from the variance between starts. It is at least the error for independent episodes, with one
+    success and one failure added to each combination so that it is positive.
     """
     total, starts = counts.sum(axis=0), len(hits)
     rates = hits.sum(axis=0) / total

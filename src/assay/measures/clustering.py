@@ -42,7 +42,7 @@ UNVARIED = "one start per task: the variation between starts is unknown"
 
 
 def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",)) -> list[float]:
-    """Return the variance of the sum over all rows of each expression ``off``, the deviation from a mean.
+    """Return the variance of the sum over all rows, for each expression ``off`` (a deviation from a mean).
 
     Variants are sampled within the columns ``given``, if there are enough of them. The result is at least the variance
     of independent episodes, and is inflated as in Student's distribution if there are few clusters.
@@ -84,7 +84,7 @@ def _between_sums(
 def _squared_sums(
     values: np.ndarray, strata: np.ndarray, clusters: Nest | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each stratum, the squares of the sums over clusters (or of episodes), added up, and their number."""
+    """Return, for each stratum, the sum of the squared sums of its clusters (or episodes), and their number."""
     if clusters is None:
         return np.bincount(strata, values**2), np.bincount(strata)
     where, belongs = clusters
@@ -124,9 +124,9 @@ def shares(
     whole = share * (1 - share)
     shrunk = (_PRIOR_STARTS * whole[tasks_group] + many * own) / (_PRIOR_STARTS + many)
     squares = np.bincount(task, weights**2)
-    among = np.bincount(tasks_group, squares * np.where(many > 1, shrunk, whole[tasks_group]))
-    among = among / np.bincount(tasks_group, squares)
-    left = np.where(whole > 0, np.clip(among / np.where(whole > 0, whole, 1.0), 0.0, 1.0), 1.0)
+    parts = squares * np.where(many > 1, shrunk, whole[tasks_group])
+    within = np.bincount(tasks_group, parts) / np.bincount(tasks_group, squares)
+    left = np.where(whole > 0, np.clip(within / np.where(whole > 0, whole, 1.0), 0.0, 1.0), 1.0)
     result = {}
     _, first = np.unique(group, return_index=True)
     for at in np.argsort(first):
@@ -246,10 +246,10 @@ def medians(
 
 
 def _cluster_codes(rows: pl.DataFrame, by: Sequence[str], given: Sequence[str]) -> list[np.ndarray]:
-    """Return the codes of each row's group ``by``, task, start, stratum of variants, and variant: (rows,) each.
+    """Return integer codes of each row's group ``by``, task, start, stratum of variants, and variant: (rows,) each.
 
-    A variant of a task is a condition and an instruction. Labels do not count: they may belong to a start. Variants
-    are sampled within the columns ``given``.
+    A variant of a task is a condition and an instruction. Labels are ignored because they may belong to a start.
+    Variants are sampled within the columns ``given``.
     """
     columns: dict[str, np.ndarray] = {}
 

@@ -36,7 +36,7 @@ MARGIN = 0.05
 
 
 class Decision(StrEnum):
-    """Decision on the second run compared with the first."""
+    """Decision about the second run, compared with the first."""
 
     BETTER = "better"
     """The difference is significant (Holm) and positive."""
@@ -63,7 +63,7 @@ class PairContrast(Result):
     first: Annotated[str, Column("first")]
     second: Annotated[str, Column("second")]
     condition: Annotated[str | None, Column("condition")]
-    """Name of the condition; None for all conditions in which success is expected, or all conditions if none is."""
+    """Name of the condition; None for all conditions in which success is expected or, if there are none, for all."""
     starts: int
     """Number of shared starts (task and initial state)."""
     telling: int
@@ -77,10 +77,10 @@ class PairContrast(Result):
     Extended to include 0 if the test is not significant.
     """
     p: Annotated[float, Column("p", "p")]
-    """Unadjusted p value of no difference: the larger one of two tests.
+    """p value of the hypothesis of no difference, unadjusted: the larger of two p values.
 
-    One is exact over starts (McNemar's test if each start has one episode), the other is Student's t test over starts
-    and wordings.
+    One is from an exact test over starts (McNemar's test if each start has one episode), the other from a t test over
+    starts and wordings.
     """
     p_holm: Annotated[float, Column("Holm p", "p")] = 1.0
     """``p`` with Holm's correction for all pairs of runs, aspects of robustness and conditions in the same table."""
@@ -94,13 +94,13 @@ class PairContrast(Result):
     margin: float
     """Margin of equivalence, 0 to 1."""
     starts_needed: int | None = None
-    """Number of starts with which the observed difference would be detected with 80 % power; None if it is 0."""
+    """Number of starts that detect the observed difference with 80 % power; None if the difference is 0."""
     variance: float = field(metadata=FOR_DRAWING)
     """Variance of the difference between starts."""
 
     @property
     def additional_seeds(self) -> int | None:
-        """Additional seeds per task with which the observed difference would be significant; None if none help."""
+        """Additional seeds per task that make the observed difference significant; None if no number suffices."""
         if self.starts_needed is None or not self.tasks or self.starts_needed <= self.starts:
             return None
         return math.ceil((self.starts_needed - self.starts) / self.tasks)
@@ -420,7 +420,8 @@ def _describe_contrast(contrast: RunContrast | Robustness) -> str:
     )
     if contrast.decision is Decision.UNDECIDED:
         if contrast.least_p >= SURE:
-            text += f"; {plural(contrast.starts, 'start')} are too few for any difference to be significant"
+            are = "is" if contrast.starts == 1 else "are"
+            text += f"; {plural(contrast.starts, 'start')} {are} too few for any difference to be significant"
         if seeds := contrast.additional_seeds:
             text += f"; {plural(seeds, 'more seed')} per task would be enough to confirm a difference of this size"
     return f"{text}."

@@ -57,7 +57,7 @@ OWN_FAILURES = 0.5
 MISJUDGED = 0.1
 """Tolerated fraction of repeated trajectories that are not recognised as such; one in twenty is expected."""
 ABILITY = (Flaw.UNABLE, Flaw.MISSES, Flaw.KIND)
-"""Flaws that show in unperturbed episodes and do not concern robustness."""
+"""Flaws that are visible in unperturbed episodes and do not concern robustness."""
 _SUSPICIOUS_P = 0.2
 """One-sided p value below which a loss is mentioned as suspicious although it is not significant.
 
@@ -158,7 +158,7 @@ def _complete(
     paired: pl.DataFrame | None,
     pooled: TaskChanges | None,
 ) -> Finding:
-    """Add the cause and the affected tasks to a flaw that was found, and the number of seeds to a loss that was not."""
+    """Add cause and affected tasks to a flaw that was found, and the seeds needed to a loss that is not significant."""
     if finding.claim in (Claim.TOO_FEW, Claim.NO_SIGN):
         if test is not None and test.table is not None and -finding.evidence[0].value > HARMLESS:
             return replace(finding, more=more_seeds(test.table, test.family_factor))
@@ -191,7 +191,7 @@ def explains(cause: FlawTest, other: FlawTest, rows: pl.DataFrame | None) -> boo
     that fail repeat the control's trajectory, and the others succeed as often as the controls. If the failures follow
     other trajectories, memorisation does not explain them.
 
-    ``rows`` holds all perturbed episodes with a control, with the columns task, start, change, success,
+    ``rows`` are all perturbed episodes with a control, with the columns task, start, change, success,
     control_success, alike (repeats the control's trajectory; null if not judged) and elsewhere (starts at another
     position than the control).
     """
@@ -222,7 +222,7 @@ def _with_headline(
     pooled: TaskChanges | None,
     profiles: Sequence[Profile],
 ) -> list[Finding]:
-    """Add the headline to the findings, unless the flaws that were found serve as headline.
+    """Add the headline to the findings, unless the flaws that were found serve as the headline.
 
     The headline is the overall drop if all changes cost about equally much or no specific flaw was found. Without a
     significant drop, it states that there is too little data or that no flaw was found.
@@ -285,7 +285,7 @@ def _with_headline(
 def _sensitivity(
     tested: Sequence[Finding], tests: Mapping[str, FlawTest]
 ) -> tuple[float | None, str | None, float | None]:
-    """Return the smallest loss detectable under every change, the flaw with the widest interval, and that loss."""
+    """Return the smallest loss detectable under all changes, the flaw with the widest interval, and its maximum."""
     sizes: list[float | None] = []
     unknown: dict[str, float] = {}
     for finding in tested:
@@ -343,7 +343,7 @@ def _measure_fall(
 def _particular_cases(
     patterns: Iterable[LossPattern], present: Collection[str], results: Sequence[TaskChanges]
 ) -> list[Finding]:
-    """Return a finding with the significant losses that the flaws found do not cover, if any; each case once."""
+    """Return a finding with the significant losses that no other finding covers; empty if there are none."""
     covered = {*present, *(flaw for cause in present for flaw in describe_flaw(cause).consequences)}
     changes = {condition: change for result in results for condition, change in result.changes.items()}
     kept: list[LossPattern] = []

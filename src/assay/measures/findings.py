@@ -107,7 +107,7 @@ class FlawTest:
     table: pl.DataFrame | None = None
     """Successes by start. Columns: task, start, control and perturbed (numbers of successes), count."""
     family_factor: float = 1.0
-    """Factor on the p value for multiple testing, once all tests have enough starts."""
+    """Factor by which multiple testing raises the p value once all tests have enough starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,14 +191,14 @@ class Unnoticed(Result):
     loss: float | None
     """Largest loss within that interval, 0 to 1."""
     seen: float | None
-    """Smallest loss that would be detected with 80 % power under every tested change; None if none would."""
+    """Smallest loss that would be detected with 80 % power under every tested change; None if there is no such loss."""
     too_few: int = 0
     """Number of flaws that could not be tested because there are too few starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fall(Result):
-    """Overall drop in success: of the controls, and under all changes that should not matter."""
+    """Overall drop in success, from the controls to the episodes with changes that should not matter."""
 
     control_hits: int
     """Number of controls that succeed."""
@@ -256,4 +256,4 @@ class Finding(Result):
     where: Where | None = None
     """Affected tasks, if the flaw is found and there are several tasks."""
     more: MoreSeeds | None = None
-    """Number of seeds with which an observed loss would be significant, if it is not."""
+    """Number of seeds with which an observed loss would be significant; None if it is, or if no number suffices."""

@@ -94,7 +94,7 @@ LACKING: Mapping[tuple[str, str], str] = {
 
 
 class Degree(StrEnum):
-    """Extent of a flaw: the fraction of the behaviour it affects, according to the interval."""
+    """Extent of a flaw, judged by the interval of the fraction of episodes that it affects."""
 
     MOSTLY = "mostly"
     """The fraction is significantly above one half."""

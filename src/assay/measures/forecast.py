@@ -83,7 +83,7 @@ class Forecast:
 
     @property
     def worst(self) -> float | None:
-        """Loss that is detectable under every change; None if no loss is detectable under one of them."""
+        """Smallest loss detectable under every change; None if no loss is detectable under one of the changes."""
         losses = [test.detectable(self.success) for test in self.tested]
         return max((loss for loss in losses if loss is not None), default=None) if all(losses) else None
 
@@ -175,7 +175,7 @@ _WORDS = ("action", "object")
 
 @dataclass(frozen=True, slots=True)
 class PlannedTest:
-    """Test in the report of a plan for the cost of one change."""
+    """Planned test of the cost of one change."""
 
     change: str
     """Name of the change (names, position, ...); the components of joint changes are joined with ``+``."""
@@ -183,7 +183,7 @@ class PlannedTest:
     starts: int
     """Number of starts (task and initial state) with one of the conditions."""
     family: int
-    """Number of tests for which its p value is adjusted (Holm)."""
+    """Number of tests over which the p value is adjusted (Holm)."""
     named: bool
     """Whether the test is for a named flaw; a joint change is covered by the search."""
 

@@ -101,7 +101,7 @@ def sums(rows: pl.DataFrame, by: Sequence[str], **values: pl.Expr) -> np.ndarray
 
 
 def start_table(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
-    """Count the successes of paired rows by start and columns ``by``: columns control, perturbed and count."""
+    """Count the successes of paired rows by start and columns ``by``, in the columns control, perturbed and count."""
     return rows.group_by(*by, *START, maintain_order=True).agg(
         control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
     )
@@ -133,7 +133,8 @@ def side_counts(table: pl.DataFrame) -> np.ndarray:
 
 
 def compare_sides(table: pl.DataFrame, p: float | None = None) -> tuple[Difference, float]:
-    """Return the difference in success between the `two_sides`, and its p value: ``p``, or else that of an exact test.
+    """Return the difference in success between the `two_sides`, and its p value: ``p`` or, by default, that of an exact
+    test.
 
     The interval is extended to include 0 if the test is not significant.
     """

@@ -34,10 +34,10 @@ _DRAWS = 400
 
 @dataclass(frozen=True, slots=True)
 class MoreSeeds(Result):
-    """Number of seeds with which an observed loss would be significant, with 80 % power."""
+    """Number of seeds with which an observed loss would be significant with a probability of 80 %."""
 
     now: int
-    """Number of seeds so far: that of the task with the most."""
+    """Largest number of seeds of any task so far."""
     needed: int
     """Total number of seeds needed."""
 
@@ -132,12 +132,12 @@ def _approximate_p(sums: np.ndarray, single: bool) -> np.ndarray:
 def detectable(
     control: float, interval: Interval, starts: int, times: float, pairs: float = 1.0
 ) -> float | None:
-    """Return the smallest loss (0 to 1) detectable with 80 % power; None if no loss is.
+    """Return the smallest loss (0 to 1) detectable with 80 % power; None if no loss is detectable.
 
-    ``control`` is the success rate without the change, and ``interval`` that of the observed difference, which gives
-    the variance. There are ``starts`` informative starts with ``pairs`` pairs each, and ``times`` is the factor on the
-    p value for multiple testing. The result is the larger of two bounds: one from the width of the interval, one from
-    the number of starts that must show a loss.
+    ``control`` is the success rate without the change, and ``interval`` the interval of the observed difference, which
+    determines the variance. There are ``starts`` informative starts with ``pairs`` pairs each, and ``times`` is the
+    factor on the p value for multiple testing. The result is the larger of two bounds: one from the width of the
+    interval, one from the number of starts that must show a loss.
     """
     level = SURE / times
     error = (interval.high - interval.low) / (2 * Z)

@@ -35,7 +35,7 @@ _MIN_WORDINGS = 2
 
 
 class PatternKind(StrEnum):
-    """Kind of a candidate."""
+    """Kind of pattern in which the search looks for a loss."""
 
     AXIS = "axis"
     TOGETHER = "changes made together"
@@ -46,7 +46,7 @@ class PatternKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LossPattern:
-    """Candidate for a loss of success."""
+    """Pattern in which success may be lost, with its test."""
 
     kind: PatternKind
     run: int

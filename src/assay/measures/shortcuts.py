@@ -25,7 +25,7 @@ KINDS: Mapping[str, str] = {
     SIGHT: "the policy uses its cameras",
     MEMORY: "the policy understands anything",
 }
-"""Conclusion that the success of a policy without an input rules out, by missing input."""
+"""Missing input -> conclusion that success in a condition does not support if a policy without the input succeeds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class ConditionRow(Result):
 
     @property
     def most_episodes(self) -> int:
-        """Number of episodes without an error of the policy that has most of them."""
+        """Largest number of error-free episodes of any policy."""
         return max((rate.count for rate in self.rates.values()), default=0)
 
     def as_json(self) -> dict[str, Any]:

@@ -200,18 +200,20 @@ def stops(frame: pl.DataFrame) -> tuple[StageFailures, ...]:
         ]
         final.append(furthest(max(open_atoms, key=atom_progress)) if open_atoms else UNTOUCHED)
     failed = failed.with_columns(_stage=pl.Series(final))
-    groups: list[tuple[dict[str, Label], pl.DataFrame]] = [({}, rows)]
-    if len(by_condition := group_rows(rows, ("condition",))) > 1:
-        groups += [({"condition": name}, group) for (name,), group in by_condition]
     result = []
-    for group, part in groups:
-        lost = failed.join(part, on="id", how="semi") if group else failed
-        for stage in ORDER if len(lost) else ():
-            here = (pl.col("_stage") == stage).cast(pl.Int64)
-            (at_stage,) = group_shares(lost.with_columns(_here=here), "_here")
-            if at_stage.hits:
-                counts = at_stage.hits, len(lost), len(part)
-                result.append(StageFailures(group, stage, *counts, at_stage.share, at_stage.interval))
+    for by in ((), ("condition",)) if rows["condition"].n_unique() > 1 else ((),):
+        at_stage = {
+            (*part.group.values(), stage): part
+            for stage in ORDER
+            for part in group_shares(failed.with_columns(_here=pl.col("_stage") == stage), "_here", by)
+        }
+        for key, group in group_rows(rows, by):
+            for stage in ORDER:
+                part = at_stage.get((*key, stage))
+                if part is not None and part.hits:
+                    counts = part.hits, len(part.rows), len(group)
+                    names = dict(zip(by, key, strict=True))
+                    result.append(StageFailures(names, stage, *counts, part.share, part.interval))
     return tuple(result)
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated
+from typing import Annotated, Any
 
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import group_shares, medians
 from assay.measures.conduct.progress import ALL, HIDDEN
+from assay.measures.frames import group_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.time.timing import REFERENCE, with_references
@@ -119,46 +120,54 @@ def side_effects(frame: pl.DataFrame) -> tuple[SideEffects, ...]:
     side_effect = pl.any_horizontal(pl.col(name) > 0 for name in EFFECTS)
     lasting = _SUCCEEDED & (pl.col("lasts").fill_null(1) == 1)
     rows = rows.with_columns(clean=(lasting & ~side_effect).cast(pl.Int64))
-    names = rows["condition"].unique(maintain_order=True)
-    parts = [rows.filter(pl.col("condition") == name) for name in names] if len(names) > 1 else []
+    won, lost = rows.filter(_SUCCEEDED), rows.filter(~_SUCCEEDED)
     results = []
-    for group, part in zip(({}, *({"condition": name} for name in names)), (rows, *parts), strict=False):
-        won, lost = part.filter(_SUCCEEDED), part.filter(~_SUCCEEDED)
-        (success,), (clean,) = _share(part, "success"), _share(part, "clean")
-        (force,), (jerk,) = _median(part, "peak_force"), _median(part, "jerk")
-        results.append(
-            SideEffects(
-                group,
-                success,
-                clean,
-                next(iter(_share(won, "fleeting")), None),
-                {name: share for name in EFFECTS for share in _share(won, name)},
-                {name: share for name in EFFECTS for share in _share(lost, name)},
-                force,
-                jerk,
-                next(iter(_median(won, "time_ratio")), None),
-                next(iter(_median(won, "path_ratio")), None),
-            )
+    for by in ((), ("condition",)):
+        success, clean, fleeting = (
+            _shares(rows, "success", by),
+            _shares(rows, "clean", by),
+            _shares(won, "fleeting", by),
         )
-    return tuple(results)
+        effects, of_failures = ({name: _shares(part, name, by) for name in EFFECTS} for part in (won, lost))
+        force, jerk = _medians(rows, "peak_force", by), _medians(rows, "jerk", by)
+        time, path = _medians(won, "time_ratio", by), _medians(won, "path_ratio", by)
+        for key in success:
+            results.append(
+                SideEffects(
+                    dict(zip(by, key, strict=True)),
+                    success[key],
+                    clean[key],
+                    fleeting.get(key),
+                    {name: parts[key] for name, parts in effects.items() if key in parts},
+                    {name: parts[key] for name, parts in of_failures.items() if key in parts},
+                    force[key],
+                    jerk[key],
+                    time.get(key),
+                    path.get(key),
+                )
+            )
+    return tuple(results if len(results) > 2 else results[:1])
 
 
-def _share(rows: pl.DataFrame, column: str) -> list[ShareOfEpisodes]:
-    """Return the fraction of the rows with a value in a column of 0 and 1 that have 1; empty without such rows."""
-    return [
-        ShareOfEpisodes(part.hits, len(part.rows), part.share, part.interval)
-        for part in group_shares(rows.drop_nulls(column), column)
-    ]
+def _shares(rows: pl.DataFrame, column: str, by: Sequence[str]) -> dict[tuple[Any, ...], ShareOfEpisodes]:
+    """Return the fraction of 1 in a column of 0 and 1 for each group ``by``, over rows with a value."""
+    return {
+        tuple(part.group.values()): ShareOfEpisodes(part.hits, len(part.rows), part.share, part.interval)
+        for part in group_shares(rows.drop_nulls(column), column, by)
+    }
 
 
-def _median(rows: pl.DataFrame, column: str) -> list[Quantity]:
-    """Return the median of a column over the rows with a value; empty without such rows."""
+def _medians(rows: pl.DataFrame, column: str, by: Sequence[str]) -> dict[tuple[Any, ...], Quantity]:
+    """Return the median of a column for each group ``by``, over rows with a value."""
     rows = rows.drop_nulls(column)
     if not len(rows):
-        return []
-    values, interval = rows[column], medians(rows, column)[()]
-    ninth = values.quantile(0.9, interpolation="higher")
-    return [Quantity(len(values), float(values.median()), interval, float(ninth))]  # type: ignore[arg-type]
+        return {}
+    intervals, result = medians(rows, column, by), {}
+    for key, group in group_rows(rows, by):
+        values = group[column]
+        middle, ninth = values.median(), values.quantile(0.9, interpolation="higher")
+        result[key] = Quantity(len(values), float(middle), intervals[key], float(ninth))  # type: ignore[arg-type]
+    return result
 
 
 def side_effects_table(results: Sequence[SideEffects], report: ReportedRun) -> Table:

@@ -3,8 +3,8 @@
 For each task and goal, the successful trajectories, resampled to 50 points, are averaged into a reference. A failure is
 truncated to the length of the longest success, and is near if its distance from the reference (dynamic time warping)
 is at most that of the farthest success; stricter thresholds cover 99, 95 and 90 % of the successes. A `NearFarRule`
-holds the remaining choices: ours never calls a distance of a centimetre far, and does not judge tasks with few
-successes; the paper's rule makes neither exception. Episodes in a perturbed world are left out, because only unchanged
+defines the remaining choices: by default, a failure within a centimetre is never far, and tasks with few successes are
+not judged; the paper's rule makes neither exception. Episodes in a perturbed world are left out, because only unchanged
 worlds are comparable, and so are episodes in which success is not expected. Far failures in which nothing was touched
 or moved are counted separately.
 """
@@ -137,14 +137,14 @@ class NearFarFailures(Result):
     near: dict[str, int]
     far: dict[str, int]
     idle: int | None
-    """Number of far failures (widest threshold) without any touch or movement; None if contacts are not recorded."""
+    """Number of far failures (widest threshold) in which no object was touched or moved; None if not recorded."""
     far_share: float | None
     """Fraction of failures that are far at the widest threshold; None without a failure."""
     interval: Interval | None
     close: int
     """Number of near failures at the widest threshold."""
     close_p: float | None
-    """Exact p value, over starts, of the test that most failures are near in more than half of the starts.
+    """Exact p value, over starts, of the claim that in more than half of the starts most failures are near.
 
     None without a failure.
     """

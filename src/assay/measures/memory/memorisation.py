@@ -11,7 +11,7 @@ control.
 is compared with the natural spread of the task (``paths``). A trajectory is *repeated* if D is within 95 % of that
 spread, or a centimetre, and the changed goal was not reached. The index is the fraction of repeated trajectories: 0
 for a policy that reacts, near 1 for one that replays what it has learnt. It is tested over starts against chance: the
-fraction of other tasks' controls that could be taken for this one's, at least 5 %.
+fraction of other tasks' controls that are equally close to this task's controls, but at least 5 %.
 
 Not judged, and counted separately:
 
@@ -23,8 +23,9 @@ Not judged, and counted separately:
 - displacements together with a different initial end-effector position, such as in a room with another robot position.
 
 Assumptions: seeds vary the layout less than the change does, and the trajectory reveals the intention. A policy that
-never listens scores 1 on words, whether it remembers or gets the goal by other means. Only requests for something else
-show whether it listens: under nonsense, the trained task is a reasonable default (`Calls`).
+ignores instructions scores 1 on words, whether it replays trajectories or infers the goal from the scene. Only requests
+for something else show whether a policy follows instructions: under nonsense, the trained task is a reasonable default
+(`Calls`).
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ class Index(Result):
     p: float
     """One-sided p value, over starts, for an index above ``chance``."""
     chance: float
-    """Fraction expected by chance: that of other tasks' controls that pass for this task's, but at least 5 %."""
+    """Fraction expected by chance: of other tasks' controls, those that would count as repeated; at least 5 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ class CalledBy(Result):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Memorisation(Result):
-    """The memorisation index of a run."""
+    """Memorisation index of a run."""
 
     overall: Index
     axes: tuple[Index, ...]

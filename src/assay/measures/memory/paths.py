@@ -2,8 +2,8 @@
 
 Distances are those of open-end dynamic time warping: a trajectory may be slower than the control, or begin later, and
 is ignored after it has followed the control. The natural spread of a task is the distance from each successful control
-to the nearest *other* one (the nearest, because a policy may know several ways). If a start has several controls,
-which differ only by the policy's noise, only these are compared.
+to the nearest *other* one (the nearest, because a policy may have several ways to perform a task). If a start has
+several controls, which differ only by the policy's noise, only these are compared.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from assay.support.jit import machine_code
 POINTS = 50
 """Number of points of a resampled trajectory, as in LIBERO-Para."""
 STRETCH = 1.75
-"""Maximum duration of a trajectory relative to the one that it follows: a third slower and a second late."""
+"""Maximum duration of a trajectory relative to its reference: it may be a third slower and start a second later."""
 QUANTILE = 0.95
 FLOOR = 0.01
 """Minimum spread and minimum displacement, in metres."""
@@ -86,7 +86,7 @@ class Paths:
         return np.asarray(_sample(self.points, first, lengths, (lengths - 1) / (POINTS - 1), counts, POINTS))
 
     def beginnings(self, ids: np.ndarray, durations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Resample trajectories at the rate that gives ``durations`` (len(ids),) 50 points; return points and counts.
+        """Resample trajectories at a rate of 50 points per duration (len(ids),); return points and counts.
 
         The points are (len(ids), most, 3), float32, and the counts (len(ids),). A trajectory is resampled up to 1.75
         times the duration, which is given in recorded points.
@@ -212,10 +212,9 @@ def spreads(successful: pl.DataFrame, paths: Paths) -> tuple[dict[str, float], d
 
 
 def by_chance(successful: pl.DataFrame, paths: Paths, spread: dict[str, float]) -> dict[str, float]:
-    """Return, by task, the fraction of controls with other goals that pass for controls of the task.
+    """Return, by task, the fraction of controls with other goals that would count as repeating the task's controls.
 
-    It estimates how often a trajectory towards another goal is similar by chance. A task that is the only one has no
-    entry.
+    It estimates how often a trajectory towards another goal is similar by chance. A single task has no entry.
     """
     rows = successful.with_columns(_goal=goal() if "truth" in successful.columns else None)
     shares = {}

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 _FIXED = ("task", "condition")
 """Columns within which wordings are sampled."""
 _OUTCOMES = {"both": (1, 1), "only_control": (1, 0), "only_perturbed": (0, 1), "neither": (0, 0)}
-"""Name -> success of the control and of the perturbed episode."""
+"""Outcome of a pair -> success (0 or 1) of the control and of the perturbed episode."""
 
 _PAIR_COLUMNS = ("key", "task", "seed", "start", "condition", "instruction", "control_success", "success")
 """Columns of the table of pairs of a drop."""
@@ -92,8 +92,8 @@ class Drop(Result):
     change: Annotated[float, Column("difference", "change")]
     """Perturbed success minus control success."""
     interval: Annotated[Interval, Column("95 % interval", "change")]
-    """Newcombe interval over starts, and over wordings if a condition has several per task; for this drop alone and
-    these tasks. Includes 0 if the test is not significant; does not otherwise allow for early stopping.
+    """Newcombe interval over starts, and over wordings if a condition has several per task. Holds for this drop alone
+    and for these tasks. Includes 0 if the test is not significant, but does not otherwise allow for early stopping.
     """
     bootstrap: Interval | None
     """Bootstrap interval over starts, if requested; too narrow if fewer than about ten pairs differ."""

@@ -65,7 +65,7 @@ class OtherTasks(Result):
     """
     new: NewGoals | None
     unmatched: int
-    """Number of episodes that request a known task without a control in the run."""
+    """Number of episodes that request a known task for which the run has no control."""
     rows: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
     """Requests for another task, paired with the control of that task; columns as in `TaskChanges.rows`."""
 
@@ -130,7 +130,7 @@ def other_tasks(run: RunData) -> OtherTasks:
 
 
 def _with_controls(single: pl.DataFrame, double: pl.DataFrame, usual: pl.DataFrame) -> pl.DataFrame:
-    """Return the episodes under the names of the requested tasks, and the controls of those tasks."""
+    """Return the requests, with the requested task as their task, and the controls of the requested tasks."""
     name = (pl.col("task") + " and " + pl.col("_partner")).alias("task")
     second = usual.select(pl.col("task").alias("_partner"), "seed", (pl.col("success") == 1).alias("_other"))
     wanted = double.select("task", "_partner").unique(maintain_order=True)

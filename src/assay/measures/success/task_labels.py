@@ -105,7 +105,7 @@ def _against_others(tasks: pl.DataFrame, rate: Rate) -> Rate:
 
 
 def _test_labels(profiles: Profiles) -> Iterator[FlawTest]:
-    """Test the label whose tasks fare most clearly worse than those without it, if there are many tasks."""
+    """Test the label with the most significant loss compared with tasks without the label, if there are many tasks."""
     for run, profile in profiles:
         evidence = []
         for family, values in (profile.get(LABELS) or {}).items():

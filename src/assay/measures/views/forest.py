@@ -45,7 +45,7 @@ class Mark:
 
     @classmethod
     def of_change(cls, label: str, result: Any, *notes: str, **look: Any) -> Mark:
-        """Return the row for a result with ``change`` and ``interval``, both noted in points, and further notes."""
+        """Return the row for a result with ``change`` and ``interval``, with both in points as its first notes."""
         numbers = points(result.change), between(result.interval, 100)
         return cls(label, result.change, result.interval, (*numbers, *notes), **look)
 
@@ -79,7 +79,7 @@ def forest_drawing(
 ) -> Drawing:
     """Return a forest plot as wide as the page; ``unit`` is the unit of the axis, ``finish`` draws more on the axes.
 
-    An axis in points is for changes (`Mark.of_change`): it includes 0, and their notes need no ``heads``.
+    An axis in points is for changes (`Mark.of_change`): it includes 0, and ``heads`` are those of further notes.
     """
     if unit == "points":
         heads, zero, least = ("points", "95 % interval", *heads), 0.0, 0.1

@@ -91,7 +91,7 @@ class Print:
 
 
 def readable(figure: Figure, how: Print) -> None:
-    """Apply the chosen names and the smallest font size."""
+    """Apply the display names and the font size to all text in a figure."""
     from matplotlib.text import Text
     from matplotlib.ticker import FixedLocator
 

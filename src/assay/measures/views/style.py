@@ -1,4 +1,4 @@
-"""Style of figures, and rendering to SVG, in which the same run gives the same bytes.
+"""Style of figures, and reproducible rendering to SVG: the same run gives the same bytes.
 
 The colours are those of Okabe and Ito, which are safe for colour blindness, and cividis. Series also differ in their
 markers, for print without colours. Text is kept as text, so that it can be searched and copied.

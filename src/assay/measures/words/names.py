@@ -50,9 +50,9 @@ class NameGap(Result):
     """Number of successes with the name changed."""
     changed_count: Annotated[int, Column("n, changed", "count")]
     change: Annotated[float, Column("difference", "change")]
-    """Success with the name changed minus success with it kept, within strata weighted by information."""
+    """Success with the name changed minus success with the name kept, within strata weighted by information."""
     interval: Annotated[Interval, Column("95 % interval", "change")]
-    """Newcombe interval over strata; includes 0 if the test does."""
+    """Newcombe interval over strata; includes 0 if the test is not significant."""
     strata: Annotated[int, Column("strata", "count")]
     """Number of strata with both kinds of wording: tasks x phrasings of the action (or seeds, without that label)."""
     p: Annotated[float, Column("p", "p")]
@@ -110,8 +110,9 @@ def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
 def _measure_gap(noun: str, table: pl.DataFrame) -> NameGap:
     """Compare unchanged with changed names in a table of strata."""
     estimate, p = compare_sides(table)
-    counts: Any = (int(side.sum()) for side in side_counts(table))
-    return NameGap(noun, *counts, estimate.difference, estimate.interval, len(table), p, table)
+    kept, kept_count, changed, changed_count = (int(side.sum()) for side in side_counts(table))
+    numbers = (estimate.difference, estimate.interval, len(table), p, table)
+    return NameGap(noun, kept, kept_count, changed, changed_count, *numbers)
 
 
 def _gap_evidence(runs: tuple[int, ...], gap: NameGap, part: str, **more: Any) -> Evidence:

@@ -1,10 +1,9 @@
-"""Cost of the phrasing of the action, and of spelling and punctuation, with all names kept; success under nonsense."""
+"""Cost of the phrasing of the action, and of spelling and punctuation, with all names kept; success with nonsense."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import polars as pl
 
@@ -49,9 +48,9 @@ class ActionGap(Result):
     others_count: int
     """Number of episodes with any other phrasing."""
     change: float
-    """Success with this phrasing minus that with the others, within strata weighted by information."""
+    """Success with this phrasing minus success with the others, within strata weighted by information."""
     interval: Interval
-    """Newcombe interval over strata; includes 0 if the test does."""
+    """Newcombe interval over strata; includes 0 if the test is not significant."""
     strata: int
     """Number of strata with both kinds of wording: tasks x ways of naming objects."""
     p: float
@@ -97,8 +96,9 @@ def pool_actions(parts: Sequence[pl.DataFrame]) -> ActionGaps:
         units = (two_sides(wordings, STRATUM, chosen), two_sides(rows, (*STRATUM, "seed"), chosen))
         p = max(within(*side_counts(unit)[[2, 3, 0, 1]]) for unit in units)
         estimate, _ = compare_sides(table, p)
-        counts: Any = (int(side.sum()) for side in side_counts(table)[[2, 3, 0, 1]])
-        gaps.append(ActionGap(action, *counts, estimate.difference, estimate.interval, len(table), p))
+        others, others_count, successes, count = (int(side.sum()) for side in side_counts(table))
+        numbers = (estimate.difference, estimate.interval, len(table), p)
+        gaps.append(ActionGap(action, successes, count, others, others_count, *numbers))
     adjusted = holm([gap.p for gap in gaps])
     gaps = [replace(gap, p_holm=p) for gap, p in zip(gaps, adjusted, strict=True)]
     return ActionGaps(tuple(sorted(gaps, key=lambda gap: gap.change)), rows)
@@ -187,7 +187,7 @@ def nonsense(run: RunData) -> Drop:
 
 
 def _test_nonsense(profiles: Profiles) -> Iterator[FlawTest | Untested]:
-    """Test success under nonsense, for runs without trajectories."""
+    """Test success with nonsense instructions, for runs without trajectories."""
     for run, profile in profiles:
         drop = profile.get(NONSENSE)
         if drop is None or profile.get("memorisation") is not None:

@@ -165,7 +165,7 @@ class _Sums:
         return Pride(alpha, value, interval, len(self._rows), self._wordings, self.unscored)
 
     def interval(self, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval | None:
-        """Return the linearised interval of a statistic of the totals; None if wordings are few or uniform."""
+        """Return the linearised interval of a statistic of the totals; None for few wordings or equal outcomes."""
         if self._wordings < MIN_WORDINGS or self.totals[0, self.SUCCESS] in (0, self.totals[0, self.COUNT]):
             return None  # without variation the variance is unknown, not 0
         steps = np.diag(1e-4 * np.maximum(self.totals[0], 1e-9))

@@ -76,7 +76,7 @@ class SuccessCurve(Result):
     steps: tuple[CurvePoint, ...]
 
     def onset(self) -> Onset | None:
-        """Return the points at which success is significantly below that of the control; None if none exist."""
+        """Return the points from which on success is significantly below the control's; None if there are none."""
         control = self.steps[0].rate.interval
         if self.steps[0].at or control is None:
             return None

@@ -1,8 +1,8 @@
 """Events during episodes, and success after them.
 
-An event waits for a trigger, and a policy that never comes near the object never triggers it. Two numbers are
-therefore reported: the fraction of episodes in which the event happened, and the success rate of these episodes beside
-that of their controls.
+An event waits for a trigger, and a policy that never comes near the object never triggers it. Two numbers are therefore
+reported: the fraction of episodes in which the event happened, and the success rate of these episodes next to the
+success rate of their controls.
 """
 
 from __future__ import annotations

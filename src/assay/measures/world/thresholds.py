@@ -112,7 +112,7 @@ class Thresholds(Result):
     """Anytime-valid confidence of each interval."""
     found: tuple[AxisThreshold, ...]
     cannot: tuple[str, ...]
-    """Axes that do not apply to a task, with one sentence each."""
+    """Sentences about the axes that do not apply to a task."""
 
 
 def thresholds(run: RunData) -> Thresholds:
