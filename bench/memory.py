@@ -18,7 +18,7 @@ MOVED = 0.2
 
 
 def measure() -> list[Figure]:
-    """Measure how often trajectories are mistaken for the control's, and errors of the estimated fraction of replays."""
+    """Measure how often trajectories are mistaken for the control's, and errors of the estimated replay fraction."""
     found = []
     for noise in (0.004, 0.015, 0.03):
         index = np.mean([_run(seed, noise, 0.0).overall.index for seed in range(5)])

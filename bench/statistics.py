@@ -252,7 +252,8 @@ def _stopping() -> list[Figure]:
     fall = rng.random((200, 500)) < 0.9, rng.random((200, 500)) < 0.7
     need = [_decided(other * 1.0 - one) for one, other in zip(*fall, strict=True)]
     return [
-        Figure("pairs of early-stopped conditions, decided=0.8, 90 against 60 %", float(np.median(pairs)), "pairs", 20, False,
+        Figure("pairs of early-stopped conditions, decided=0.8, 90 against 60 %",
+               float(np.median(pairs)), "pairs", 20, False,
                note=f"of {np.mean(used):.0f} episodes"),
         Figure("drop from 90 to 60 % found in them", 100 * float(np.mean(sure)), "%", 80.0, at_most=False),
         _level("control against condition, tested after every start", float(level), 5.0),
