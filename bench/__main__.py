@@ -73,7 +73,9 @@ SECTIONS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure speed and memory.")
-    parser.add_argument("sections", nargs="*", choices=[[], *SECTIONS], help="default: everything")
+    parser.add_argument(
+        "sections", nargs="*", choices=[[], *SECTIONS], help="names of benchmarks (default: all)"
+    )
     parser.add_argument("--out", type=Path, default=Path("out/bench.json"))
     arguments = parser.parse_args()
     console = Console()

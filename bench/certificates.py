@@ -1,4 +1,4 @@
-"""Certificates: how many perturbed scenes the oracle solves, and how many of those sampled again."""
+"""Certificates: how many perturbed scenes the oracle solves, and how many of these if sampled with another seed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from assay.runs.worker import WorkerConfig
 from bench.figure import Figure
 
 TASKS = {"pro": ("libero_object/2",), "x": ("libero_spatial/3", "libero_goal/1", "libero_10/6")}
-"""A small sample that takes about two minutes."""
+"""Tasks of each experiment: a small sample, which takes about two minutes."""
 SEED = 100
 
 
@@ -46,7 +46,7 @@ def _figures(experiment: str, cache: CertificateCache) -> Iterable[Figure]:
     yield _share(f"scenes certified ({about})", tried.values(), 90.0)
     again = _tried([replace(spec, seed=SEED + 1) for spec in solved], cache)
     stand = [each for each in again.values() if each.verdict is not ClaimVerdict.UNPLACED]
-    yield _share(f"certified scenes solved when drawn with another seed ({about})", stand, 95.0)
+    yield _share(f"certified scenes solved when sampled with another seed ({about})", stand, 95.0)
 
 
 def _tried(specs: list[EpisodeSpec], cache: CertificateCache) -> dict[str, Certificate]:

@@ -43,13 +43,13 @@ def measure() -> list[Figure]:
             steps.append(recorded / spent["step"])
             afters.append(spent.get("aftermath", 0.0) / whole)
     env.close()
-    how = f"median of {len(steps)} episodes of the oracle, without pictures"
+    how = f"median of {len(steps)} episodes of the oracle, without images"
     part = 100 * statistics.median(steps)
     return [
-        Figure("recording stages, contacts and side effects, of a control step", part, "%", 4.0,
-               note=f"{how}; most {100 * max(steps):.1f} %"),
-        Figure("looking whether success lasts, of an episode", 100 * statistics.median(afters), "%", 15.0,
-               note=f"{how}; most {100 * max(afters):.1f} %"),
+        Figure("time to record stages, contacts and side effects / time of a control step", part, "%", 4.0,
+               note=f"{how}; maximum {100 * max(steps):.1f} %"),
+        Figure("time to check whether success lasts / time of an episode", 100 * statistics.median(afters), "%", 15.0,
+               note=f"{how}; maximum {100 * max(afters):.1f} %"),
     ]  # fmt: skip
 
 

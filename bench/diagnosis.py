@@ -48,24 +48,24 @@ EXPERIMENTS = {"pro": "pro", "para": "para?per_cell=1"}
 ALARMS = 300
 """Reports per flawless policy: if 2 % of them are false alarms, the 95 % interval excludes 5 %."""
 NAMED = {5: 100, 10: 100, 20: 50, 50: 30}
-"""Number of seeds -> reports per flawed policy; few are needed where nearly all of them name the flaw."""
+"""Number of seeds -> reports per flawed policy; few are needed if nearly all of them name the flaw."""
 FEWEST = min(NAMED)
-"""Numbers of seeds for flawless policies, and for the runs that are also written to a file."""
+"""Numbers of seeds for flawless policies; number of seeds of the runs that are also written to a file."""
 SOME = 20
-"""The same for `python -m bench`."""
+"""Settings of a short benchmark: those for `python -m bench`."""
 AT_ONCE = 10
-"""Number of reports after which the next policy takes its turn."""
+"""Number of reports on one policy before the command turns to the next one."""
 ALLOWED = 0.05
 USUAL = 0.9
 """Unperturbed success rate of the flawed policies."""
 FALLS = (0.2, 0.4)
-"""True losses under a single change of ``pro``, object appearance: at most two episodes per start."""
+"""True losses, in points, of policies that depend on object appearance."""
 LOOKS = frozenset({Flaw.APPEARANCE, Flaw.OBJECT})
-"""Correct names for the flaw of a policy that depends on appearance: of objects, or of replaced objects."""
+"""Correct names for the flaw of a policy that depends on the appearance of objects."""
 MEMORY = frozenset({Flaw.MEMORISES})
 LINES = Path("out/diagnosis.jsonl")
 NOTHING, SOMETHING = "which is 0", "which is not 0"
-"""Intervals of differences extend to 0 where the exact test cannot exclude it, and therefore cover 0 more often."""
+"""Kinds of true difference. Intervals extend to 0 if the exact test cannot exclude it, so they cover 0 more often."""
 TABLES_ONLY = ("bootstrap", "conditional_log_odds", "mean_over_tasks")
 """Fields of a drop that appear in tables but that the diagnosis does not read."""
 
@@ -129,7 +129,7 @@ def as_a_user(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) ->
 
 
 def named(findings: Sequence[Finding]) -> set[str]:
-    """Return the claimed flaws, without those that show in unperturbed episodes."""
+    """Return the flaws that a report names, except those found in unperturbed episodes."""
     apart = {*ABILITY, Flaw.NOTHING}
     return {each.flaw for each in findings if each.verdict is Verdict.FOUND and each.flaw not in apart}
 
@@ -153,14 +153,14 @@ class Cell:
         return f"{self.name}, {self.experiment}, {self.seeds} seeds"
 
     def report(self, number: int) -> Line:
-        """Produce one report: the flaws it names, and which intervals cover the truth."""
+        """Produce one report, and return the flaws it names and the intervals that contain the true value."""
         policy = self.policy
         if isinstance(policy, float):
             policy = Synthetic(uneven(policy, key=(policy, number)))
         specs, key = planned(EXPERIMENTS[self.experiment], GOALS, self.seeds), (self.key, number)
         found, findings = examined(policy, specs, key)
         if not number and self.seeds == FEWEST and plain(findings) != plain(as_a_user(policy, specs, key)):
-            raise AssertionError(f"{self.key}: the file says something else than the run in memory")
+            raise AssertionError(f"{self.key}: the run in a file gives another result than the run in memory")
         covered = {} if policy.replays else dict(_covered(policy, plan_of(specs), found))
         return Line(self.key, number, sorted(named(findings)), covered)
 
@@ -173,7 +173,7 @@ class Line:
     number: int
     named: list[str]
     covered: dict[str, list[int]]
-    """Quantity -> number of intervals that cover the truth, and number of all intervals."""
+    """Quantity -> number of intervals that contain the true value, and number of all intervals."""
 
 
 @dataclass
@@ -202,19 +202,19 @@ def cells(seeds: Sequence[int] = tuple(NAMED), most: int = ALARMS) -> list[Cell]
         if FEWEST in seeds
     ]
     flawed: dict[str, tuple[Synthetic, tuple[frozenset[Flaw], ...]]] = {
-        f"90 %, loses {100 * fall:.0f} points where things look different": (
+        f"90 %, loses {100 * fall:.0f} points if objects look different": (
             Synthetic(even(USUAL), {"appearance": fall / USUAL}),
             (LOOKS,),
         )
         for fall in FALLS
     }
     flawed |= {
-        "50 %, loses 20 points where things look different": (
+        "50 %, loses 20 points if objects look different": (
             Synthetic(even(0.5), {"appearance": 0.4}),
             (LOOKS,),
         ),
-        "90 %, plays back half of the time": (Synthetic(even(USUAL), replays=0.5), (MEMORY,)),
-        "90 %, plays back half of the time, loses 54 points in another room": (
+        "90 %, replays half of the episodes": (Synthetic(even(USUAL), replays=0.5), (MEMORY,)),
+        "90 %, replays half of the episodes, loses 54 points in another room": (
             Synthetic(even(USUAL), {"room": 0.6}, replays=0.5),
             (MEMORY, frozenset({Flaw.ROOM})),
         ),
@@ -270,7 +270,7 @@ def _covered(policy: Synthetic, plan: Plan, found: Profile) -> Iterator[tuple[st
         if rows is not None and not drop.unpaired:
             truth = float(rate[rows].mean() - rate[plan.usual[rows]].mean())
             add(
-                f"difference to the control, {SOMETHING if abs(truth) > 1e-9 else NOTHING}",
+                f"difference from the control, {SOMETHING if abs(truth) > 1e-9 else NOTHING}",
                 drop.interval,
                 truth,
             )
@@ -284,7 +284,7 @@ def _covered(policy: Synthetic, plan: Plan, found: Profile) -> Iterator[tuple[st
 
 @cache
 def _changes(plan: Plan) -> Mapping[str, np.ndarray]:
-    """Return the change of a label -> mask of the rows with that change alone."""
+    """Map each change to a mask of the rows with only that change."""
     return {
         change: np.array(
             [
@@ -312,7 +312,7 @@ def measure() -> list[Figure]:
         if not cell.flaws:
             low, _ = wilson(told.share, told.count)
             figures.append(
-                Figure(f"false alarms: {cell.key}", low, "of reports at least", ALLOWED, note=note)
+                Figure(f"false alarms: {cell.key}", low, "of reports (minimum)", ALLOWED, note=note)
             )
         elif cell.seeds == 10:
             figures.append(
@@ -338,7 +338,9 @@ def show(found: Mapping[Cell, Result]) -> None:
     flawless = Counted()
     for cell, result in found.items():
         told = (
-            f"{'all named' if cell.flaws else 'a false alarm'} in {result.told}" if result.told.count else ""
+            f"{'all flaws named' if cell.flaws else 'a false alarm'} in {result.told}"
+            if result.told.count
+            else ""
         )
         said = ", ".join(f"{flaw} {count}" for flaw, count in result.named.most_common())
         print(f"| {cell.name} | `{cell.experiment}` | {cell.seeds} | {told} | {result.told.count} | {said} |")
@@ -352,9 +354,9 @@ def show(found: Mapping[Cell, Result]) -> None:
             known = covered.setdefault((kind, what), Counted())
             known.hits, known.count = known.hits + each.hits, known.count + each.count
     if flawless.count:
-        print(f"| every flawless one | | | a false alarm in {flawless} | {flawless.count} | |")
+        print(f"| all flawless policies | | | a false alarm in {flawless} | {flawless.count} | |")
     print(
-        "\n| policies | 95 % intervals of | that hold the truth, % (95 % interval) | n |",
+        "\n| policies | 95 % intervals of | that contain the true value, % (95 % interval) | n |",
         "| --- " * 4 + "|",
         sep="\n",
     )
@@ -364,11 +366,13 @@ def show(found: Mapping[Cell, Result]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.diagnosis", description=__doc__.split("\n")[0])
-    parser.add_argument("--most", type=int, help="reports of each policy at most")
+    parser.add_argument("--most", type=int, help="maximum number of reports per policy")
     parser.add_argument("--seeds", type=int, nargs="*", choices=NAMED, default=list(NAMED))
-    parser.add_argument("--of", default="", metavar="TEXT", help="policies whose name has this in it")
-    parser.add_argument("--lines", type=Path, default=LINES, help="where the lines are kept")
-    parser.add_argument("--show", action="store_true", help="only the tables of what is done")
+    parser.add_argument(
+        "--of", default="", metavar="TEXT", help="only policies whose name contains this text"
+    )
+    parser.add_argument("--lines", type=Path, default=LINES, help="file of the reports, one per line")
+    parser.add_argument("--show", action="store_true", help="only print tables of the reports so far")
     given = parser.parse_args()
     chosen = [each for each in cells(given.seeds, given.most or ALARMS) if given.of in each.name]
     if not given.show:

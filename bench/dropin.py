@@ -67,18 +67,23 @@ def _speed() -> list[Figure]:
     found = []
     for pack, every, bound in cases:
         ours = _ours(pack, *task, every)
-        name = f"LIBERO's episode / the drop-in's, images every {every} steps, {pack}"
+        name = f"time of LIBERO's episode / time of the drop-in's, images every {every} steps, {pack}"
         note = (
-            f"{ours:.2f} s of {STEPS} steps" if theirs else f"{ours:.2f} s; {LIBERO_PYTHON} names no LIBERO"
+            f"{ours:.2f} s of {STEPS} steps"
+            if theirs
+            else f"{ours:.2f} s; {LIBERO_PYTHON} is not set to an interpreter with LIBERO"
         )
         found.append(Figure(name, theirs and theirs / ours, "x", bound, at_most=False, note=note))
     return found
 
 
 def _sameness() -> list[Figure]:
-    names = ("pixels that differ from LIBERO's in 50 steps", "largest difference of numbers in 50 steps")
+    names = (
+        "pixels that differ from LIBERO's in 50 steps",
+        "largest numerical difference from LIBERO in 50 steps",
+    )
     if not os.environ.get(LIBERO_PYTHON):
-        note = f"{LIBERO_PYTHON} names no LIBERO"
+        note = f"{LIBERO_PYTHON} is not set to an interpreter with LIBERO"
         return [Figure(names[0], None, "pixels", 0, note=note), Figure(names[1], None, "", 1e-9, note=note)]
     pixels, worst = 0, 0.0
     for suite, task in (("libero_object", 0), ("libero_goal", 3), ("libero_10", 2)):
@@ -118,7 +123,7 @@ def _as_assay_run() -> Figure:
         one, other = (_episodes(file) for file in files)
     differing = sum(one.get(key) != other[key] for key in other)
     return Figure(
-        "episodes of pro that a script plays otherwise than assay run",
+        "episodes of pro that differ between a script and assay run",
         differing,
         "",
         0,

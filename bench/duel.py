@@ -23,7 +23,7 @@ RUNS = 1000
 MARGIN = 0.05
 POWERS = (0.8, 0.9, 0.95, 0.99)
 MOST_POWER = POWERS[-1]
-"""Maximum number of starts of the designs that are compared; a thousand simulated duels cannot resolve more."""
+"""Maximum number of starts of the compared designs; a thousand simulated duels cannot resolve more."""
 DIFFERENCES = (0.1, 0.2, 0.3)
 CONTROLS = (0.4, 0.6)
 """Success rate of policy A."""
@@ -39,7 +39,7 @@ def differences(
     likings: float = 0.0,
     runs: int = RUNS,
 ) -> np.ndarray:
-    """Sample B - A for each start, in the order of play, as the mean over its episodes: (runs, starts).
+    """Sample B - A for each start, in the order of execution, as the mean over its episodes: (runs, starts).
 
     ``control``: success rate of A; ``likings``: standard deviation of the policies' task preferences, log-odds.
     """
@@ -127,7 +127,7 @@ def _errors() -> list[Figure]:
     found = []
     for per_start in (1, CONDITIONS):
         for likings in (0.0, 1.5):
-            how = f"{per_start} of a start, {'tasks liked unequally' if likings else 'tasks liked alike'}"
+            how = f"{per_start} per start, {'different task preferences' if likings else 'equal task preferences'}"
             for change in (0.0, MARGIN, -MARGIN):
                 rng = np.random.default_rng(11)
                 apart = differences(change, rng, per_start=per_start, likings=likings)
@@ -140,7 +140,7 @@ def _errors() -> list[Figure]:
 def false_verdicts(what: str, apart: np.ndarray, change: float) -> Figure:
     """Measure how often a duel reaches a wrong verdict for policies that are ``change`` apart: 0, or a margin.
 
-    ``apart``: B - A, in the order of play, (duels, starts).
+    ``apart``: B - A, in the order of execution, (duels, starts).
     """
     better, worse, equivalent = decided(apart)
     ended = TASKS * SEEDS
@@ -154,7 +154,7 @@ def false_verdicts(what: str, apart: np.ndarray, change: float) -> Figure:
     else:
         wrong = claims["equivalent"] | claims["worse" if change > 0 else "better"]
     low, high = _interval(int(wrong.sum()), len(wrong))
-    note = f"{100 * low:.1f} to {100 * high:.1f}, {len(wrong)} duels of up to {ended} starts"
+    note = f"{100 * low:.1f} to {100 * high:.1f}, {len(wrong)} duels with up to {ended} starts"
     return Figure(what, 100 * float(wrong.mean()), "%", 5.0, note=note)
 
 
@@ -174,7 +174,9 @@ def _episodes() -> list[Figure]:
             found.append(_against(change, control, power, 60.0 if change == 0.2 else 100.0))
     found += [_against(0.2, control, power, 100.0) for power in POWERS[:-1] for control in CONTROLS]
     one, whole = (2 * each * float(np.median(stops(0.2, 0.6, each))) for each in (1, CONDITIONS))
-    what = f"episodes of a duel with all {CONDITIONS} conditions of a start, 60 against 80 %, of one with one of them"
+    what = (
+        f"episodes of a duel with all {CONDITIONS} conditions per start / of a duel with one, 60 against 80 %"
+    )
     return [*found, Figure(what, 100 * whole / one, "%", 100.0, False, f"{whole:.0f} of {one:.0f}")]
 
 
@@ -182,8 +184,8 @@ def _against(change: float, control: float, power: float, most: float) -> Figure
     ended = stops(change, control)
     median, once = float(np.median(ended)), fixed_starts(change, control, power)
     return Figure(
-        f"episodes of a duel, {100 * control:.0f} against {100 * (control + change):.0f} %, of a fixed design with a "
-        f"power of {100 * power:.0f} %",
+        f"episodes of a duel / of a fixed design with a power of {100 * power:.0f} %, {100 * control:.0f} against "
+        f"{100 * (control + change):.0f} %",
         100 * median / once,
         "%",
         most,
@@ -206,7 +208,7 @@ def draw(path: Path) -> None:
         axis.set_xlim(0, min(2 * TASKS * SEEDS, 2.2 * 2 * fixed_starts(change, 0.6, 0.95)))
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("decided, %")
-    names = ["duel", "fixed number, one look"]
+    names = ["duel", "fixed number, one test"]
     drawing.legend(axes[0].lines, names, loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     drawing.savefig(path, dpi=150)
 

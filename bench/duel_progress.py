@@ -21,14 +21,14 @@ CASES = {
     "60 and 80 %, better at every stage": (0.6, 0.8, 0 * EVERY, EVERY, 120.0),
     "20 and 40 %, better at every stage": (0.2, 0.4, 0 * EVERY, EVERY, 90.0),
     "5 and 15 %, better at every stage": (0.05, 0.15, 0 * EVERY, EVERY, 65.0),
-    "20 and 30 %, better at the grasp; both bad at it and at the end": (
+    "20 and 30 %, better at the grasp; both often fail there and at the end": (
         0.2,
         0.3,
         -3 * (GRASP + LAST),
         GRASP,
         40.0,
     ),
-    "60 and 80 %, better at the end, where both fail": (0.6, 0.8, -3 * LAST, LAST, 1000.0),
+    "60 and 80 %, better at the end, where both often fail": (0.6, 0.8, -3 * LAST, LAST, 1000.0),
 }
 """Success of A and B; relative difficulty of stages, log-odds; where B is better; expected saving, %."""
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
@@ -67,7 +67,7 @@ def _shifted(
 def _played(
     tasks: np.ndarray, mine: np.ndarray, theirs: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sample B - A for success and progress, one episode per start, in the order of play: (runs, starts) each."""
+    """Sample B - A for success and progress, one episode per start, in the order of execution: (runs, starts) each."""
     runs = len(tasks)
     starts = SPREAD * rng.normal(size=(runs, TASKS, SEEDS))
     condition = SPREAD * np.linspace(1.0, -1.0, CONDITIONS)[rng.integers(CONDITIONS, size=starts.shape)]
@@ -119,11 +119,11 @@ def _saved() -> list[Figure]:
             )
         found.append(
             Figure(
-                f"episodes of a duel by progress, of one by success: {name}",
+                f"episodes of a duel by progress / of a duel by success: {name}",
                 100 * ends[1] / ends[0],
                 "%",
                 most,
-                note=f"median {2 * ends[1]:.0f} of {2 * ends[0]:.0f}; B said to be better in {100 * known[1]:.1f} and "
+                note=f"median {2 * ends[1]:.0f} of {2 * ends[0]:.0f}; B found to be better in {100 * known[1]:.1f} and "
                 f"in {100 * known[0]:.1f} %; progress {100 * came[0]:.0f} and {100 * came[1]:.0f} %",
             )
         )
@@ -135,9 +135,9 @@ def _errors() -> list[Figure]:
     found = []
     cases: dict[str, tuple[float, np.ndarray | None]] = {
         "equal policies": (0.0, None),
-        "the same progress, failures elsewhere": (0.0, GRASP),
-        "progress 5 points more": (MARGIN, EVERY),
-        "progress 5 points less": (-MARGIN, EVERY),
+        "same progress, different failures": (0.0, GRASP),
+        "progress 5 points higher": (MARGIN, EVERY),
+        "progress 5 points lower": (-MARGIN, EVERY),
     }
     for name, (change, where) in cases.items():
         tasks, mine, rng = _setting(23, 0.4, 0 * EVERY)

@@ -40,16 +40,16 @@ def measure() -> list[Figure]:
     ]
     try:
         picture = _picture_ms(primitives)
-        figures.append(Figure("picture 256 x 256, primitives (slowest task)", picture, "ms", 25.0))
+        figures.append(Figure("image 256 x 256, primitives (slowest task)", picture, "ms", 25.0))
     except RenderingError as error:
-        figures.append(Figure("picture 256 x 256, primitives", None, "ms", 25.0, note=str(error)))
+        figures.append(Figure("image 256 x 256, primitives", None, "ms", 25.0, note=str(error)))
     return figures + _memory_figures()
 
 
 def _libero_figures() -> list[Figure]:
     shared = Path(os.environ.get("ASSAY_SHARED", "../shared")) / "libero"
     exact = "control step / 25 bare mj_step, libero (exact)"
-    beside = "LIBERO's own step / ours, libero (exact)"
+    beside = "LIBERO's control step / ours, libero (exact)"
     try:
         named = (shared / "assets", shared / "robosuite_assets") if shared.is_dir() else (None, None)
         pack = libero_pack(*named)
@@ -68,7 +68,7 @@ def _libero_figures() -> list[Figure]:
         # In turn, and the best of each: what else the machine does comes and goes.
         rounds = [(_theirs_ms(python, name), _ours_ms(pack, name)) for _ in range(2)]
         ratios.append(min(theirs for theirs, _ in rounds) / min(ours for _, ours in rounds))
-    return [*figures, Figure(beside, min(ratios), "x", 3.0, at_most=False, note="no pictures on either side")]
+    return [*figures, Figure(beside, min(ratios), "x", 3.0, at_most=False, note="both without images")]
 
 
 def _actions(count: int) -> np.ndarray:

@@ -58,7 +58,7 @@ def _reading(folder: Path) -> Figure:
         good = sum(pool.map(judged, cameras))
     seconds = time.perf_counter() - start
     assert good == EPISODES * FRAMES
-    what = f"frames of {SIZE} x {SIZE} read from video and filtered, every one, {THREADS} threads"
+    what = f"reading every {SIZE} x {SIZE} frame from video and filtering it, {THREADS} threads"
     return Figure(what, good / seconds, "per s", 2_000.0, at_most=False)
 
 
@@ -71,7 +71,7 @@ def _building(folder: Path) -> Figure:
     seconds = time.perf_counter() - start
     count = sum(len(each) for each in made.values())
     assert count >= TOTAL, {kind: len(each) for kind, each in made.items()}
-    return Figure(f"{count} questions from prepared pairs, pictures written", seconds, "s", 120.0)
+    return Figure(f"writing {count} questions from prepared pairs, with images", seconds, "s", 120.0)
 
 
 class _Filmed:
@@ -95,7 +95,7 @@ class _Filmed:
 
 
 class _Drawn:
-    """A cheap camera that returns a different image for each frame."""
+    """A camera that returns a different image for each frame without rendering."""
 
     def __init__(self, states: np.ndarray) -> None:
         self._states = states

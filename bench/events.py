@@ -19,7 +19,7 @@ def measure() -> list[Figure]:
     ratio = _ratio()
     return [
         Figure(
-            "control step of an episode without events / the same without any code for events",
+            "control step of an episode without events / control step without any code for events",
             ratio,
             "x",
             1.01,

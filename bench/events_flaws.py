@@ -23,7 +23,7 @@ PLANTED = {
 }
 TASKS = "libero_goal/8,libero_goal/2"
 CONDITIONS = "moved,changed,cancelled,distractor"
-"""One condition for each required reaction: look again, listen again, stop, continue."""
+"""One condition for each required reaction: observe again, read the instruction again, stop, continue."""
 SEEDS = range(4)
 """Eight starts; with fewer, an exact test of four hypotheses cannot reach significance."""
 
@@ -38,7 +38,7 @@ def _judged(policy: str, planted: Flaw) -> Figure:
         found = _found(policy, Path(folder) / f"{policy}.assay")
     said = ", ".join(sorted(f"'{each}'" for each in found)) or "no finding"
     return Figure(
-        f"events, {policy} ('{planted}'): findings that are wrong or missing",
+        f"events, {policy} ('{planted}'): wrong or missing findings",
         len(found ^ {planted}),
         "findings",
         0,

@@ -41,7 +41,7 @@ def _planning() -> Figure:
 
 
 def _serving() -> Figure:
-    """Time the lookup of all certificates of `x`, none of which is missing, and the planning of its episodes."""
+    """Time the lookup of all certificates of `x`, all of which exist, and the planning of its episodes."""
     experiment = load_experiment("x")
     chosen = tasks.resolve(experiment.tasks)
     with (
@@ -57,7 +57,7 @@ def _serving() -> Figure:
             CertifiedPlan(cache, experiment.limit).admit(experiment.plan(chosen, experiment.seeds))
         )
         seconds = time.process_time() - start
-    what = "planning certified episodes, each, CPU"
+    what = "planning a certified episode, processor time"
     return Figure(what, 1e3 * seconds / count, "ms", 1.0, note=f"{count} episodes of x, {seconds:.1f} s")
 
 
@@ -78,7 +78,7 @@ def _compiling() -> list[Figure]:
     means = {name: statistics.mean(each) for name, each in ratios.items()}
     slowest = max(means, key=lambda name: means[name])
     what = "compiling a changed scene / its control"
-    skipped = "; ".join(f"{name} refused on {', '.join(each)}" for name, each in refused.items())
+    skipped = "; ".join(f"{name} not possible on {', '.join(each)}" for name, each in refused.items())
     return [
         Figure(
             f"{what} (mean of {len(means)} changes)", statistics.mean(means.values()), "x", 1.2, note=skipped

@@ -23,7 +23,7 @@ BOUND = 5.0
 
 def measure() -> list[Figure]:
     names = {"gymnasium": "Gymnasium", "lerobot": "LeRobot"}
-    what = "{}: processor time of a step with two images, above that of stepping and drawing"
+    what = "{}: processor time of a step with two images, in addition to stepping and rendering"
     if find_spec("gymnasium") is None:
         missing = "Gymnasium is not installed: pip install 'assay-robotics[gym]'"
         return [Figure(what.format(name), None, "%", BOUND, note=missing) for name in names.values()]

@@ -1,4 +1,4 @@
-"""Importing: time and memory for LIBERO-Para's logs with trajectories, as many as the paper has for one model."""
+"""Importing: time and memory for LIBERO-Para's logs with trajectories, as many as the paper reports for one model."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def measure() -> list[Figure]:
     assert episodes == WORDINGS * len(SEEDS)
     what = f"importing {episodes:.0f} logged episodes with trajectories"
     return [
-        Figure(f"{what}: time on one processor", busy, "s", 60.0, note=f"{seconds:.0f} s by the clock"),
+        Figure(f"{what}: time on one processor", busy, "s", 60.0, note=f"{seconds:.0f} s wall-clock time"),
         Figure(f"{what}: memory", memory, "MB", 2000.0),
     ]
 

@@ -200,9 +200,9 @@ def main() -> None:
     """Run the trials and print a summary."""
     parser = argparse.ArgumentParser(prog="python -m bench.kills", description=__doc__)
     parser.add_argument("commands", nargs="*", help=f"of {', '.join(COMMANDS)}; all by default")
-    parser.add_argument("--kills", type=int, default=200, help="of all commands together, at least")
-    parser.add_argument("--seconds", type=float, default=3600.0, help="the most, for all together")
-    parser.add_argument("--at-once", type=int, default=1, help="trials at the same time")
+    parser.add_argument("--kills", type=int, default=200, help="minimum number of kills, over all commands")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="maximum duration, over all commands")
+    parser.add_argument("--at-once", type=int, default=1, help="number of concurrent trials")
     parser.add_argument("--out", type=Path, default=Path("out/kills.json"))
     given = parser.parse_args()
     names = given.commands or list(COMMANDS)
@@ -315,7 +315,7 @@ def trial(
         if each.name.endswith((".part", "-wal", "-shm")) or ".fetching" in each.name
     ]
     tally.left += len(left)
-    tally.told += [f"turn {turn}: left: {each}" for each in left]
+    tally.told += [f"turn {turn}: leftover file: {each}" for each in left]
     return seconds
 
 
@@ -357,7 +357,7 @@ def _gone(name: str, place: Path, tally: Tally) -> None:
     tally.slowest = max(tally.slowest, time.monotonic() - begun)
     for each in living:
         try:
-            tally.told.append(f"{name}: outlives: {' '.join(each.cmdline())[:160]}")
+            tally.told.append(f"{name}: outlives its driver: {' '.join(each.cmdline())[:160]}")
             each.kill()
         except psutil.Error:
             continue

@@ -32,7 +32,7 @@ PLANTED = {
     "keyword": ({Flaw.OTHER_TASKS, Flaw.UNKNOWN_NAMES}, set()),
     "colour": ({Flaw.OBJECT, Flaw.APPEARANCE}, set()),
 }
-"""Policy -> correct names of its flaw and of its consequences: objects are at other positions in other rooms."""
+"""Policy -> correct names of its flaw and of the consequences, such as different object positions in other rooms."""
 SUITES = "libero_goal,libero_spatial"
 FORGETS = {"replay": "position", "keyword": "task", "semantic": "task"}
 """Policy -> the dimension in which almost none of its success remains."""
@@ -48,7 +48,7 @@ def measure() -> list[Figure]:
 
 
 def _moved(suite: str) -> Figure:
-    """Return how far an exchange of positions moves the object of interest that moves farthest."""
+    """Return the largest distance by which an exchange of positions moves an object of interest."""
     design, far = load_experiment("pro").only("position"), []
     for task in tasks.suite(suite):
         before = Ground(task.scene, snug=True).spots
@@ -56,7 +56,7 @@ def _moved(suite: str) -> Figure:
             if spec.condition != CONTROL:
                 after = Ground(task_of(spec).scene, snug=True).spots
                 far.append(max(before[name].distance(after[name]) for name in goal_objects(task)))
-    what = f"farthest move of a thing that a task of {suite} is about, pro/position"
+    what = f"largest displacement of an object of interest in {suite}, pro/position"
     return Figure(
         what,
         100 * float(np.median(far)),
@@ -94,7 +94,7 @@ def _figures(name: str, design: str) -> Iterator[Figure]:
             )
             yield _left(name, run, policy, dimension)
     yield Figure(
-        f"policies whose planted flaw is named, and no flaw of the oracle ({name})",
+        f"policies whose planted flaw is named, and none for the oracle ({name})",
         right,
         f"of {len(PLANTED)}",
         len(PLANTED),
@@ -114,5 +114,5 @@ def _solved(name: str, run: assay.Run) -> Figure:
     rows = run.frame()
     mine = rows.filter((rows["condition"] != "control") & (rows["outcome"] != "error"))
     share = 100 * float((mine["outcome"] == "success").mean() or 0.0)
-    what = f"oracle on what is certified of {name}"
+    what = f"success of the oracle on the certified scenes of {name}"
     return Figure(what, share, "% success", 95.0, at_most=False, note=f"n = {len(mine)}")

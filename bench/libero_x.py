@@ -41,7 +41,7 @@ UNPLACED, CROWDED_OBJECTS = "no initial relation places", "no valid layout"
 
 def measure() -> list[Figure]:
     folder = os.environ.get(FOLDER, "")
-    missing = "" if folder else f"{FOLDER} names no checkout of LIBERO-X"
+    missing = "" if folder else f"{FOLDER} is not set to a checkout of LIBERO-X"
     figures = [_slowest_category(), _planning(folder, missing)]
     return figures if missing else [*figures, *_files(folder)]
 
@@ -57,7 +57,7 @@ def _slowest_category() -> Figure:
         scene = Scene(Arena.TABLE, thing if fixed else (), () if fixed else thing, (), ())
         taken[category] = min(timeit.repeat(partial(compile_scene, scene, pack), number=1, repeat=3))
     slowest = max(taken, key=lambda category: taken[category])
-    what = f"compiling a scene with one thing, primitives, slowest of {len(taken)} categories"
+    what = f"compiling a scene with one object, primitives, slowest of {len(taken)} categories"
     return Figure(what, taken[slowest], "s", 0.5, note=slowest)
 
 
@@ -73,7 +73,7 @@ def _planning(folder: str, missing: str) -> Figure:
 
 def _files(folder: str) -> Iterator[Figure]:
     what = "files of LIBERO-X that compile on primitives, level"
-    tried = f"oracle, sampled states, primitives, those of {COUNT} files of LIBERO-X that place all objects, level"
+    tried = f"oracle, sampled states, primitives, files that place all objects, of {COUNT} files of LIBERO-X, level"
     for level, files in x.read(Path(folder)).files.items():
         compiled = sum(map(_compiles, files))
         share = 100 * compiled / len(files)
@@ -102,7 +102,5 @@ def _oracle(what: str, files: tuple[TaskFile, ...], target: float) -> Figure:
     )
     solved = sum(episode.outcome is Outcome.SUCCESS for episode in ended)
     placed = len(ended) - unplaced
-    note = (
-        f"{solved} of {placed}, of which {crowded} find no layout; {unplaced} more forget to place an object"
-    )
+    note = f"{solved} of {placed}, of which {crowded} have no valid layout; {unplaced} others leave an object unplaced"
     return Figure(what, 100 * solved / placed, "%", target, at_most=False, note=note)

@@ -55,10 +55,15 @@ def measure() -> list[Figure]:
         many, slow, memory = _told(_PROFILE, str(large), "none")
         assert many >= LARGE
     return [
-        Figure(f"every measure of {done:.0f} episodes with their paths", seconds, "s", 60.0),
-        Figure(f"every measure of {many:.0f} episodes without paths: time", slow, "s", 60.0),
-        Figure(f"every measure of {many:.0f} episodes without paths: memory", memory, "MB", 2000.0),
-        Figure(f"distances of {PATHS} paths of {POINTS} points from a reference", _dtw_seconds(), "s", 60.0),
+        Figure(f"all measures of {done:.0f} episodes with trajectories", seconds, "s", 60.0),
+        Figure(f"all measures of {many:.0f} episodes without trajectories: time", slow, "s", 60.0),
+        Figure(f"all measures of {many:.0f} episodes without trajectories: memory", memory, "MB", 2000.0),
+        Figure(
+            f"distances of {PATHS} trajectories of {POINTS} points from a reference",
+            _dtw_seconds(),
+            "s",
+            60.0,
+        ),
     ]
 
 

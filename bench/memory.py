@@ -18,13 +18,27 @@ MOVED = 0.2
 
 
 def measure() -> list[Figure]:
-    """Measure how often trajectories are taken for the control's, and how well a fraction of replays is recovered."""
+    """Measure how often trajectories are mistaken for the control's, and errors of the estimated replay fraction."""
     found = []
     for noise in (0.004, 0.015, 0.03):
         index = np.mean([_run(seed, noise, 0.0).overall.index for seed in range(5)])
-        found.append(Figure(f"index of who follows, noise {1000 * noise:.0f} mm", float(index), "of 1", 0.05))
+        found.append(
+            Figure(
+                f"index of a policy that follows the target, noise {1000 * noise:.0f} mm",
+                float(index),
+                "of 1",
+                0.05,
+            )
+        )
     index = np.mean([_run(seed, 0.015, 0.0, 1.3, 20).overall.index for seed in range(5)])
-    found.append(Figure("index of who follows, 30 % slower and 20 steps later", float(index), "of 1", 0.05))
+    found.append(
+        Figure(
+            "index of a policy that follows the target, 30 % slower and 20 steps later",
+            float(index),
+            "of 1",
+            0.05,
+        )
+    )
     for what, slower, later in (
         ("", 1.0, 0),
         (", 15 % slower", 1.15, 0),
@@ -34,12 +48,14 @@ def measure() -> list[Figure]:
         (", 30 % slower and 20 steps later", 1.3, 20),
     ):
         index = np.mean([_run(seed, 0.008, 1.0, slower, later).overall.index for seed in range(3)])
-        found.append(Figure(f"index of who replays{what}", float(index), "of 1", 0.85, at_most=False))
+        found.append(
+            Figure(f"index of a policy that replays{what}", float(index), "of 1", 0.85, at_most=False)
+        )
     for share, bound in ((0.0, 5.0), (0.2, 80.0), (0.5, 95.0)):
         told = np.mean([_run(seed, 0.008, share).overall.p < 0.05 for seed in range(20)])
         found.append(
             Figure(
-                f"memory found where {share:.0%} of paths are replays",
+                f"estimated fraction of replays if {share:.0%} of the episodes are replays",
                 100 * told,
                 "%",
                 bound,

@@ -65,10 +65,10 @@ NETWORKS = {
         "one wording of each task; starts that differ by centimetres", BY_PLACE | {Flaw.UNKNOWN_NAMES}, DEAF
     ),
     "without-words": Training(
-        "which task is asked for", DEAF, BY_WORDS, "few-starts", "--without words --steps 1000", SEEN_STARTS
+        "which task is requested", DEAF, BY_WORDS, "few-starts", "--without words --steps 1000", SEEN_STARTS
     ),
     "without-images": Training(
-        "where objects are",
+        "positions of objects",
         BY_PLACE | {Flaw.MEMORISES},
         DEAF | {Flaw.APPEARANCE, Flaw.CAMERA},
         "few-starts",
@@ -77,7 +77,7 @@ NETWORKS = {
     ),
     **{
         name: Training(
-            f"starts other than five of each task, and other wordings{head}",
+            f"starts other than five per task, and other wordings{head}",
             BY_PLACE | {Flaw.UNKNOWN_NAMES},
             DEAF,
             "few-starts",
@@ -91,7 +91,7 @@ NETWORKS = {
         )
     },
     "wide": Training(
-        "one wording of each task; objects further away than half-way to their neighbours",
+        "one wording of each task; objects displaced by more than half the distance to their neighbours",
         BY_PLACE | {Flaw.UNKNOWN_NAMES},
         DEAF,
         "moved",
@@ -107,7 +107,7 @@ NETWORKS = {
     ),
 }
 NEW = "new-starts"
-"""Unperturbed tasks from starts that no network was trained on."""
+"""Unperturbed episodes from starts that no network was trained on."""
 EXPERIMENTS = {
     NEW: ("libero", ""),
     "pro": ("pro", "displace=0.1,position,object"),
@@ -197,7 +197,7 @@ def said(hits: int, episodes: int) -> str:
 
 def _diagnoses(experiment: str, runs: dict[str, assay.Run]) -> Iterator[str]:
     """Tabulate the headline of each report, and whether it agrees with what is known."""
-    yield f"\n| `{experiment}` | what it cannot know | what Assay says | |\n| --- | --- | --- | --- |"
+    yield f"\n| `{experiment}` | what the network cannot know | findings of Assay | |\n| --- | --- | --- | --- |"
     for name, run in runs.items():
         training, findings = NETWORKS[name], run.diagnose()
         found = [each for each in findings if each.verdict is Verdict.FOUND] or findings[:1]
@@ -214,13 +214,15 @@ def main() -> None:
     parser.add_argument("networks", nargs="*", choices=[[], *NETWORKS], help="default: all")
     parser.add_argument("--folder", type=Path, default=Path("out/networks"))
     parser.add_argument("--experiments", default=",".join(EXPERIMENTS), help="separated by commas")
-    parser.add_argument("--seeds", type=int, default=5, help="starts of each task, at most 5 for narrow")
-    parser.add_argument("--tasks", default=TASKS, help="other tasks want another folder")
-    parser.add_argument("--tables", action="store_true", help="make nothing: show what is there")
+    parser.add_argument("--seeds", type=int, default=5, help="starts per task, at most 5 for narrow")
+    parser.add_argument(
+        "--tasks", default=TASKS, help="tasks to train and evaluate on; other tasks need another folder"
+    )
+    parser.add_argument("--tables", action="store_true", help="only print tables of existing results")
     arguments = parser.parse_args()
     names, experiments = arguments.networks or list(NETWORKS), arguments.experiments.split(",")
     if unknown := set(experiments) - set(EXPERIMENTS):
-        parser.error(f"no experiment {', '.join(sorted(unknown))}; choose from {', '.join(EXPERIMENTS)}")
+        parser.error(f"unknown experiment {', '.join(sorted(unknown))}; choose from {', '.join(EXPERIMENTS)}")
     arguments.folder.mkdir(parents=True, exist_ok=True)
     if not arguments.tables:
         for name in names:

@@ -44,7 +44,7 @@ def measure() -> list[Figure]:
 def _speed_figures() -> list[Figure]:
     ratios = {task: _speed(task) for task in tasks.all_ids() if len(tasks.load(task).goal.atoms) == 1}
     slowest = min(ratios, key=lambda task: ratios[task])
-    what = "robot time / time of an oracle episode, one goal, no pictures"
+    what = "simulated time / time of an oracle episode, one goal, without images"
     return [
         Figure(f"{what} (median task)", statistics.median(ratios.values()), "x", 10.0, at_most=False),
         Figure(f"{what} (slowest task)", ratios[slowest], "x", 10.0, at_most=False, note=slowest),

@@ -35,7 +35,7 @@ GRIPPERS = tuple(product(Gripper, Sign))
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One server and the result of probing it."""
+    """A server and the result of probing it."""
 
     secret: Convention
     examination: ProbeReport
@@ -83,21 +83,21 @@ def measure() -> list[Figure]:
             print(
                 f"{urlencode(expected(secret)) or '(as openpi)':62} "
                 f"{'right' if last.right else last.examination.address}, "
-                f"{last.examination.requests} requests, {last.seconds:.0f} s of the processor",
+                f"{last.examination.requests} requests, {last.seconds:.0f} s of processor time",
                 flush=True,
             )
     except RenderingError as error:
-        return [Figure("convention found", None, "%", 95.0, note=str(error))]
+        return [Figure("convention identified", None, "%", 95.0, note=str(error))]
     right = sum(trial.right for trial in trials)
     asked = sum(trial.examination.requests for trial in trials) / len(trials)
     return [
         Figure(
-            f"convention found right, {len(trials)} servers",
+            f"conventions identified correctly, {len(trials)} servers",
             100 * right / len(trials),
             "%",
             95.0,
             at_most=False,
             note=f"{right} of {len(trials)}",
         ),
-        Figure("requests to find it (mean)", asked, "", 1500.0),
+        Figure("requests to identify the convention (mean)", asked, "", 1500.0),
     ]

@@ -38,10 +38,10 @@ def measure() -> list[Figure]:
         many, slow, _, memory = _told(large, Path(folder) / "large")
         assert many >= LARGE
     return [
-        Figure(f"report of {done:.0f} episodes with their paths: time", seconds, "s", 60.0),
-        Figure(f"report of {done:.0f} episodes with their paths: the page", size, "MB", 5.0),
-        Figure(f"report of {many:.0f} episodes without paths: time", slow, "s", 60.0),
-        Figure(f"report of {many:.0f} episodes without paths: memory", memory, "MB", 2000.0),
+        Figure(f"report of {done:.0f} episodes with trajectories: time", seconds, "s", 60.0),
+        Figure(f"report of {done:.0f} episodes with trajectories: size of the page", size, "MB", 5.0),
+        Figure(f"report of {many:.0f} episodes without trajectories: time", slow, "s", 60.0),
+        Figure(f"report of {many:.0f} episodes without trajectories: memory", memory, "MB", 2000.0),
     ]
 
 

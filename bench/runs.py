@@ -46,7 +46,7 @@ def _workers() -> list[Figure]:
     paces: dict[int, list[float]] = {1: [], 2: []}
     for workers in (1, 2, 2, 1):
         paces[workers].append(_pace(_timed(LocalProcesses(WorkerConfig("oracle"), workers), 100)))
-    what = "episodes per minute of two workers / of one, oracle, no images"
+    what = "episodes per minute with two workers / with one worker, oracle, no images"
     return [Figure(what, sum(paces[2]) / sum(paces[1]), "x", 1.8, at_most=False, note=_cores())]
 
 
@@ -62,9 +62,9 @@ def _ray() -> list[Figure]:
             ray[-1] / local[-1],
             "x",
             1.1,
-            note=f"{ray[-1]:.0f} s / {local[-1]:.0f} s, start and end included",
+            note=f"{ray[-1]:.0f} s / {local[-1]:.0f} s, including start and end",
         ),
-        Figure("... time for each episode, once both are under way", _pace(local) / _pace(ray), "x", 1.1),
+        Figure("... time per episode while all workers are active", _pace(local) / _pace(ray), "x", 1.1),
     ]
 
 
@@ -80,7 +80,7 @@ def _timed(executor: Executor, episodes: int) -> list[float]:
     with tempfile.TemporaryDirectory() as folder, Store.writing(Path(folder) / "run.assay") as store:
         store.plan(_plan(episodes))
         assert drive(store, executor, watch=watch).left == 0
-        assert not (broken := store.reasons()), f"episodes broke: {broken}"
+        assert not (broken := store.reasons()), f"episodes ended in an error: {broken}"
     return [*moments, time.perf_counter() - start]
 
 
@@ -132,7 +132,7 @@ def _overhead() -> Figure:
         with Display(store, 100, console=Console(file=nowhere, force_terminal=True, width=120)) as display:
             assert drive(store, executor, watch=display.update).left == 0
     whole = time.perf_counter() - start
-    what = "planning, storing and progress / time of a run of short episodes"
+    what = "time for planning, storing and progress display / time of a run of short episodes"
     return Figure(what, 100 * (whole - executor.inside) / whole, "%", 3.0)
 
 

@@ -88,7 +88,7 @@ def truth(kind: str, reach: float) -> int:
         likely = norm.pdf((own - reach) / SPREAD)
         solved = likely * norm.sf((ladder[:, None] - own) / SPARE - 1)
         kept = (solved * (ladder[:, None] <= own)).sum(axis=1) / solved.sum(axis=1)
-        assert (np.diff(kept) <= 0).all(), "the chance of success must not grow, or there is no threshold"
+        assert (np.diff(kept) <= 0).all(), "the probability of success must not increase with the magnitude"
         return int(np.sum(kept >= 0.5))
     if kind == "gradual":
         chances = norm.sf((ladder - reach) / SPREAD) / norm.sf((-1.0 - reach) / SPREAD)
@@ -159,22 +159,26 @@ def _thresholds() -> list[Figure]:
             mine, other = (repeats(kind, budget, guided=guided) for guided in (True, False))
             held = 100 * float(np.mean([each.holds for each in mine]))
             beside = 100 * float(np.mean([each.holds for each in other]))
-            note = f"{REPEATS} searches of at most {budget} episodes; at random {beside:.0f} %"
+            note = f"{REPEATS} searches of at most {budget} episodes; random design {beside:.0f} %"
             found.append(
-                Figure(f"intervals of a nominal 95 % that hold, {kind}", held, "%", 93.0, False, note)
+                Figure(
+                    f"nominal 95 % intervals that contain the threshold, {kind}", held, "%", 93.0, False, note
+                )
             )
             width, beside = (float(np.mean([e.width for e in each])) for each in (mine, other))
             off, off_beside = (float(np.mean([e.error for e in each])) for each in (mine, other))
             used = np.mean([each.episodes for each in mine])
             note = (
-                f"{width:.3f} m of {beside:.3f} m with {budget} episodes, {used:.0f} of them used; likeliest off by "
-                f"{off:.2f} rungs, at random {off_beside:.2f}"
+                f"{width:.3f} m of {beside:.3f} m with {budget} episodes, {used:.0f} of them used; error of the "
+                f"likeliest threshold {off:.2f} steps, at random {off_beside:.2f}"
             )
-            if kind == "with refusals":  # shown for its coverage: nothing is promised of its width
+            if kind == "with refusals":  # reported for its coverage only
                 found[-1] = replace(found[-1], note=f"{found[-1].note}; width {note}")
                 continue
             found.append(
-                Figure(f"width against random search, {kind}", 100 * width / beside, "%", 100.0, note=note)
+                Figure(
+                    f"width / width of a random design, {kind}", 100 * width / beside, "%", 100.0, note=note
+                )
             )
     return found
 
@@ -188,7 +192,7 @@ def _ten_tasks() -> Figure:
             "oracle", "distance", tasks="libero_object", out=Path(folder) / "oracle.assay", workers=0
         )
     open_ended = sum(each.lost is None and bool(each.kept) for each in found.thresholds.found)
-    note = f"distance is not lost in {open_ended} of {len(found.thresholds.found)} tasks"
+    note = f"no threshold within the ladder in {open_ended} of {len(found.thresholds.found)} tasks"
     return Figure(
         "episodes of a search of 10 tasks with the oracle", found.played, "episodes", TEN, note=note
     )

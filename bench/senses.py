@@ -21,7 +21,7 @@ ROUNDS = 7
 
 
 def measure() -> list[Figure]:
-    what = "perturbing a picture 256 x 256, CPU"
+    what = "perturbing an image 256 x 256, CPU"
     world = Simulation(compile_scene(tasks.load(TASK).scene, load_pack("primitives")))
     try:
         seen = world.reset(world.sample(0))

@@ -53,7 +53,7 @@ def _coverage(what: str, share: float, least: float = 93.0) -> Figure:
 
 
 def _level(what: str, share: float, most: float = 7.0) -> Figure:
-    return Figure(f"p < 5 % though nothing is there: {what}", 100 * share, "%", most)
+    return Figure(f"p < 5 % without a true effect: {what}", 100 * share, "%", most)
 
 
 def _holds(found: Interval | None, truth: float) -> bool:
@@ -74,7 +74,7 @@ def _edges() -> list[Figure]:
                     )
                 hits, tried = rng.binomial(wordings, chance).astype(float), np.full(starts, float(wordings))
                 held = [_holds(share_interval(each, tried, starts * wordings), rate) for each in hits]
-                what = f"a rate of {rate:.0%}, 50 starts x {wordings} wordings, likeness {alike:g}"
+                what = f"a rate of {rate:.0%}, 50 starts x {wordings} wordings, correlation {alike:g}"
                 # 50 flips at 99 %: two failures exclude it, and come in 9 %
                 found.append(_coverage(what, float(np.mean(held)), 89.0 if rate == 0.99 else 92.0))
     return found
@@ -89,10 +89,10 @@ def _tasks() -> list[Figure]:
         tried = np.full(TASKS, float(seeds))
         held = [_holds(share_interval(task_hits, tried, TASKS * seeds), usual) for task_hits in hits]
         found.append(
-            _coverage(f"a rate over tasks in general, ten tasks x {seeds} seeds", float(np.mean(held)))
+            _coverage(f"rate over tasks in general, ten tasks x {seeds} seeds", float(np.mean(held)))
         )
     for what, chances in {
-        "tasks alike, 50 %": np.full(TASKS, 0.5),
+        "equal tasks, 50 %": np.full(TASKS, 0.5),
         "tasks from 5 to 95 %": np.linspace(0.05, 0.95, TASKS),
         "five tasks at 3 %, five at 97 %": np.repeat([0.03, 0.97], TASKS // 2),
     }.items():
@@ -133,7 +133,7 @@ def _drops() -> list[Figure]:
                 for one, other in zip(before, after, strict=True)
             ]
         )
-        note = f"(as if these tasks were all: {100 * fixed:.0f} %)"
+        note = f"(with the tasks as fixed: {100 * fixed:.0f} %)"
         found.append(
             _level(f"a drop over tasks, {seeds} seeds, tasks differ {note}", float((p < SURE).mean()))
         )
@@ -158,19 +158,19 @@ def _differences() -> list[Figure]:
                 for way, interval in enumerate((alone, widen_to_p(alone, p))):
                     held[way, run] = _holds(interval, -lost * float(able[run].mean()))
                     width[way, run] = interval.high - interval.low
-            what = f"a difference to the control that is {'not ' if lost else ''}0, {each} a start"
+            what = f"a difference from the control that is {'not ' if lost else ''}0, {each} per start"
             for way, name in enumerate(
-                ("Newcombe's alone", "reaching to 0 where the exact test does not exclude it")
+                ("Newcombe alone", "extended to 0 if the exact test does not exclude it")
             ):
                 note = f"{what}: {name} (width {width[way].mean():.3f})"
                 found.append(_coverage(note, float(held[way].mean()), 92.0))
             if not lost:
-                found.append(_level(f"a difference to the control, {each} a start", small / runs, 5.0))
+                found.append(_level(f"a difference from the control, {each} per start", small / runs, 5.0))
     return found
 
 
 def _robustness() -> list[Figure]:
-    """Two policies with unequal success that lose the same, and keep the same."""
+    """Two policies with unequal success rates that lose the same number of points, or the same fraction."""
     rng, runs, seeds = np.random.default_rng(4), 100, 10
     rows = pl.DataFrame(
         {
@@ -224,7 +224,7 @@ def _effects() -> list[Figure]:
                 small.append(abs(terms[2] / errors[2]) > Z)
                 main.append(terms[0])
             effect = f"(main effect {np.mean(main):.2f} of -1.5)"
-            what = f"an interaction, {hopeless} of ten tasks hopeless, {seeds} seeds {effect}"
+            what = f"an interaction, {hopeless} of ten tasks never solved, {seeds} seeds {effect}"
             found.append(_level(what, float(np.mean(small)), 9.0))
     return found
 
@@ -254,11 +254,12 @@ def _stopping() -> list[Figure]:
     fall = rng.random((200, 500)) < 0.9, rng.random((200, 500)) < 0.7
     need = [_decided(other * 1.0 - one) for one, other in zip(*fall, strict=True)]
     return [
-        Figure("pairs of stopped conditions, decided=0.8, 90 against 60 %", float(np.median(pairs)), "pairs", 20, False,
+        Figure("pairs of early-stopped conditions, decided=0.8, 90 against 60 %",
+               float(np.median(pairs)), "pairs", 20, False,
                note=f"of {np.mean(used):.0f} episodes"),
-        Figure("a fall from 90 to 60 % found in them", 100 * float(np.mean(sure)), "%", 80.0, at_most=False),
-        _level("control against condition, looking after every start", float(level), 5.0),
-        Figure("starts until 90 against 70 % differ", float(np.median(need)), "starts", 80.0),
+        Figure("drop from 90 to 60 % found in them", 100 * float(np.mean(sure)), "%", 80.0, at_most=False),
+        _level("control against condition, tested after every start", float(level), 5.0),
+        Figure("starts until 90 and 70 % differ significantly", float(np.median(need)), "starts", 80.0),
     ]  # fmt: skip
 
 
@@ -282,8 +283,8 @@ def _dealt() -> list[Figure]:
         x, y = (rng.normal(size=(4, 1)) + 0.2 * rng.normal(size=(4, 11)) for _ in range(2))
         small.append(table_correlation(x, y)[1] < SURE)
     return [
-        _level("a kind of task that falls behind", float(np.mean(kinds))),
-        _level("success and distance, rows differ", float(np.mean(small)), 9.0),
+        _level("a kind of task with a lower success rate", float(np.mean(kinds))),
+        _level("success and distance, which vary by row", float(np.mean(small)), 9.0),
     ]
 
 

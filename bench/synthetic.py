@@ -48,7 +48,7 @@ class Synthetic:
     any_change: float = 0.0
     """Fraction lost under any change."""
     replays: float = 0.0
-    """Probability of replaying the control, whatever has changed."""
+    """Probability of replaying the control's trajectory, whatever has changed."""
     falls_back: float = 0.0
     """Probability of performing the trained task after a nonsense instruction."""
     deaf: float = 0.0

@@ -21,7 +21,7 @@ PRIMITIVES, OBSERVATIONS, EPISODES, WORKERS = 100, 40, 200, 2
 def measure() -> list[Figure]:
     return [
         _primitives("picks and places", "T1", Difficulty.DEFAULT),
-        _primitives("picks and places, nine things", "T3", Difficulty.DISTRACTING),
+        _primitives("picks and places, nine objects", "T3", Difficulty.DISTRACTING),
         _primitives("pushes", "T12", Difficulty.DEFAULT),
         _observations(),
         _episodes(),
@@ -41,7 +41,7 @@ def _primitives(what: str, task: str, difficulty: Difficulty) -> Figure:
         world.step(action((x, y), (0.35 + 0.03 * (number % 10), 0.2 * (-1) ** number), 1.0))
     seconds = time.perf_counter() - start
     return Figure(
-        f"tabletop: {what}, no pictures, one core", PRIMITIVES / seconds, "per s", 15.0, at_most=False
+        f"tabletop: {what}, no images, one core", PRIMITIVES / seconds, "per s", 15.0, at_most=False
     )
 
 

@@ -39,7 +39,7 @@ Found = Iterator[tuple[int, bool | str]]
 
 
 def vima_bench(checkout: Path, packages: list[Path]) -> Any:
-    """Import VIMA-Bench without the modules it imports but does not need here: torch, kornia; gym is gymnasium."""
+    """Import VIMA-Bench without the modules that are imported but not needed: torch, kornia; gym is gymnasium."""
     sys.path += [str(checkout), *map(str, packages)]
     for name in ("torch", "kornia"):
         if importlib.util.find_spec(name) is None:
@@ -92,7 +92,7 @@ def _player(name: str) -> Policy:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--checkout", type=Path, help="a clone of VIMA-Bench; without it our table is played alone"
+        "--checkout", type=Path, help="a clone of VIMA-Bench; without it, only Assay's tabletop is run"
     )
     parser.add_argument("--packages", type=Path, action="append", default=[])
     parser.add_argument("--seeds", type=int, default=8)

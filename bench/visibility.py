@@ -65,11 +65,11 @@ def measure() -> list[Figure]:
     try:
         found = list(drawn(THINGS))
     except RenderingError as error:
-        what = "drawn things that no camera sees at the start"
+        what = "rendered objects that no camera shows at the start"
         return [_planning(), Figure(what, None, "", 0.0, note=str(error))]
     hidden = [each for each in found if not each.visible]
     kinds = Counter("added" if each.added else "target" for each in found)
-    what = "drawn things that no camera sees at the start, x, pro, plus, factors"
+    what = "rendered objects that no camera shows at the start, x, pro, plus, factors"
     note = f"of {len(found)}: {kinds['added']} added, {kinds['target']} targets"
     return [_planning(), Figure(what, float(len(hidden)), "", 0.0, note=note)]
 
@@ -148,7 +148,9 @@ def _planning() -> Figure:
     for scene in scenes:
         planned_visibility(scene, planning_pack())
     each = 1e3 * (time.process_time() - start) / len(scenes)
-    return Figure("what the cameras will see of a scene, CPU", each, "ms", 20.0, note=f"{len(scenes)} scenes")
+    return Figure(
+        "predicting which objects the cameras show, CPU", each, "ms", 20.0, note=f"{len(scenes)} scenes"
+    )
 
 
 def main() -> None:
@@ -166,7 +168,7 @@ def main() -> None:
     )
     for (experiment, kind, visible), count in sorted(kinds.items()):
         print(f"{experiment}: {count} {kind}, {'seen' if visible else 'NOT SEEN'}")
-    print(f"{sum(not each.visible for each in found)} of {len(found)} are not seen")
+    print(f"{sum(not each.visible for each in found)} of {len(found)} are not visible")
 
 
 if __name__ == "__main__":

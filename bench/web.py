@@ -95,14 +95,18 @@ def _pages(ui: _Ui, run: Path) -> list[Figure]:
     slowest = tuple(max(each) for each in zip(*episodes, strict=True))
     found = []
     for what, (clock, processor), most in (
-        (f"{whole}, the first time, {OPENING:.0f} s after the start", first, 500.0),
+        (f"{whole}, first request, {OPENING:.0f} s after the start", first, 500.0),
         (f"page of an episode among {done:,}, filtered and sorted: the slowest of 10", slowest, 300.0),
         (f"page of the gallery of {done:,} episodes", gallery, 500.0),
     ):
         found += [
             Figure(what, clock, "ms", most),
             Figure(
-                f"{what}: processor time", processor, "ms", most, note="which other programs do not lengthen"
+                f"{what}: processor time",
+                processor,
+                "ms",
+                most,
+                note="which does not depend on other programs",
             ),
         ]
     return [*found, Figure(f"{whole}, again", again, "ms", 500.0)]
@@ -129,9 +133,11 @@ def _videos(folder: Path) -> list[Figure]:
             for told in pool.map(lambda spec: _drawn(ui, spec.key), specs):
                 ended += told["state"] == "ready"
     return [
-        Figure("a video of 300 steps can be watched after, median of 5", statistics.median(opened), "s", 2.0),
-        Figure(f"{PARALLEL} videos at once: memory of the web app", peak.megabytes, "MB", 1500.0),
-        Figure(f"{PARALLEL} videos at once: failed", PARALLEL - ended, "", 0.0),
+        Figure(
+            "time until a video of 300 steps can be played, median of 5", statistics.median(opened), "s", 2.0
+        ),
+        Figure(f"{PARALLEL} concurrent videos: memory of the web app", peak.megabytes, "MB", 1500.0),
+        Figure(f"{PARALLEL} concurrent videos: failed", PARALLEL - ended, "", 0.0),
         Figure(
             "processor time of episodes with --video all / without, random actions",
             spent[filmed] / spent[plain],

@@ -41,12 +41,12 @@ def _generation_figures() -> list[Figure]:
         command = ("words", "generate", "--tasks", "libero_goal", "--per-cell", "100")
         used = _used(*command, "--out", f"{scratch}/grid.csv")
         count = len(pl.read_csv(f"{scratch}/grid.csv"))
-    return [Figure(f"a grid of {count} paraphrases", used.seconds, "s", 20.0, note=_cpu(used))]
+    return [Figure(f"generating {count} paraphrases", used.seconds, "s", 20.0, note=_cpu(used))]
 
 
 def _distance_figures() -> list[Figure]:
-    cold, memory = f"distances of {PAIRS} pairs, cold start included", "memory of that"
-    seen, new = "distances of sentences seen before", "distances of new sentences"
+    cold, memory = f"distances of {PAIRS} pairs, including startup", "memory of that"
+    seen, new = "distances of cached sentences", "distances of new sentences"
     try:
         scorer()
     except ModelError as error:
@@ -79,7 +79,7 @@ def _rate(what: str, pairs: list[tuple[str, str]], bound: float) -> Figure:
     start, cpu = time.perf_counter(), time.process_time()
     distances(pairs)
     rate, of_cpu = (len(pairs) / (time.perf_counter() - start), len(pairs) / (time.process_time() - cpu))
-    return Figure(what, rate, "pairs/s", bound, at_most=False, note=f"{of_cpu:.0f} in a second of CPU")
+    return Figure(what, rate, "pairs/s", bound, at_most=False, note=f"{of_cpu:.0f} per second of CPU time")
 
 
 def _cold(pairs: list[tuple[str, str]]) -> Used:
@@ -90,7 +90,7 @@ def _cold(pairs: list[tuple[str, str]]) -> Used:
         pl.DataFrame(pairs, schema=names, orient="row").write_csv(table)
         used = _used("words", "score", str(table), "--out", f"{scratch}/out.csv")
         if pl.read_csv(f"{scratch}/out.csv")["pd"].count() != len(pairs):
-            raise RuntimeError("assay words score left out some pairs")
+            raise RuntimeError("assay words score did not score all pairs")
     return used
 
 
@@ -111,4 +111,4 @@ def _used(*command: str) -> Used:
 
 
 def _cpu(used: Used) -> str:
-    return f"{used.cpu:.1f} s of CPU"
+    return f"{used.cpu:.1f} s of CPU time"

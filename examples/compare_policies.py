@@ -1,4 +1,4 @@
-"""Compare two policies on the same episodes: which is better, and how certain is that?"""
+"""Compare two policies on the same episodes: which one is better, and how certain is the result?"""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class _Deaf(Oracle):
 
 
 def main(out: Path, seeds: int = 5) -> None:
-    """Run, count, diagnose and report."""
+    """Run the experiment, print success rates and findings, and write the report."""
     run = assay.run("corruption", policy=Habit(), tasks="libero_goal/7", seeds=seeds, steps=120)
     rates = run.frame().group_by("condition", maintain_order=True)
     print(rates.agg(episodes=pl.len(), success=(pl.col("outcome") == "success").mean()))

@@ -12,7 +12,7 @@ from assay.episodes import Change, Effect, Instruction
 
 @assay.perturbation
 class Please(assay.Perturbation):
-    """A polite instruction."""
+    """Adds "please" to the instruction."""
 
     kind = "words/please"
     effects = frozenset({Effect.WORDS})  # physics, looks, goal and senses stay as they are
@@ -27,13 +27,13 @@ class Please(assay.Perturbation):
 
 POLITENESS = assay.Experiment(
     "politeness",
-    "Does politeness matter?",
+    "Does a polite instruction change success?",
     variants=lambda task: [assay.Variant(f"politeness/{n}", (Please(n),), {"times": n}) for n in (1, 2)],
 )
 
 
 def main(out: Path, seeds: int = 2) -> None:
-    """Run every condition beside its control."""
+    """Run every condition and its control."""
     run = assay.run(
         POLITENESS, policy="keyword", tasks="libero_goal/7", seeds=seeds, steps=120, out=out, workers=0
     )

@@ -18,7 +18,7 @@ def main(out: Path) -> None:
     down = np.array([0.0, 0.0, -0.5, 0.0, 0.0, 0.0, -1.0])  # translation, rotation, gripper (-1 opens)
     with assay.make_env("libero_goal/3", perturbations=[Say("put the bowl away")]) as env:
         observation = env.reset(seed=7)
-        print("the policy would be told:", env.task.instruction)
+        print("instruction:", env.task.instruction)
         for _ in range(20):  # 50 ms each
             observation = env.step(down)
         print("end effector, metres:", observation.eef_position.round(3))

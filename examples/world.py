@@ -59,7 +59,7 @@ WORLD = NumberWorld()
 
 @perturbation
 class Shift(Perturbation):
-    """Start from another value."""
+    """Starts from another value."""
 
     kind = "world/number-shift"
     effects = frozenset({Effect.PHYSICS})

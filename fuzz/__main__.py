@@ -29,7 +29,7 @@ LIMIT, LONGEST = 30, 600
 GROWTH = 150.0
 """Allowed memory growth in MB after the first fifth of the time and the corpus; caches are bounded."""
 SETTLED = 60.0
-"""Seconds before which growth is reported but not judged, because caches are still filling."""
+"""Period in seconds within which memory growth is only reported, because caches are still filling."""
 MEMORY = 6 * 2**30
 """Address space in bytes beyond which a process is terminated, so that a small file cannot exhaust memory."""
 
@@ -42,15 +42,15 @@ def main() -> None:
     """Fuzz each target in its own process."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", help=f"of {', '.join(entries())}; all by default")
-    parser.add_argument("--seconds", type=float, default=60.0, help="the most, for all targets together")
-    parser.add_argument("--first", type=int, default=0, help="the number of the first case")
-    parser.add_argument("--cases", type=int, help="the most cases of each target")
-    parser.add_argument("--out", type=Path, help="write what was found as JSON")
+    parser.add_argument("--seconds", type=float, default=60.0, help="maximum time for all targets together")
+    parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--cases", type=int, help="maximum number of cases per target")
+    parser.add_argument("--out", type=Path, help="JSON file for the defects found")
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     names = given.targets or list(entries())
     if unknown := sorted({*names} - {*entries()}):
-        parser.error(f"there is no target {', '.join(unknown)}; choose from {', '.join(entries())}")
+        parser.error(f"unknown target {', '.join(unknown)}; choose from {', '.join(entries())}")
     if given.alone:
         _show_alone(names[0], given)
         return
@@ -127,7 +127,7 @@ def grew(megabytes: float, seconds: float) -> bool:
 
 
 def _late(number: int, frame: object) -> None:
-    raise HangError(f"longer than {LIMIT} s of the processor, or {LONGEST} s")
+    raise HangError(f"took longer than {LIMIT} s of processor time, or {LONGEST} s")
 
 
 def _show_alone(name: str, given: argparse.Namespace) -> None:

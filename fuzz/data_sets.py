@@ -31,7 +31,7 @@ class Folders:
         )
 
     def known(self) -> int:
-        """There is no corpus: a case depends on its number alone."""
+        """Return 0, because there is no corpus: a case depends only on its number."""
         return 0
 
     def case(self, number: int, rng: Rng) -> int:

@@ -1,4 +1,4 @@
-"""Hostile peers: policy servers and model endpoints that reply with anything, in any portions, or never."""
+"""Hostile servers of policies and language models, which reply with anything, in any portions, or never."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 class SlowError(Exception):
-    """A reply was awaited beyond its time limit."""
+    """A client waited for a reply for longer than its time limit."""
 
 
 class Peer:
@@ -198,7 +198,7 @@ def in_time(seconds: float) -> Iterator[None]:
         yield
     finally:
         if (took := time.monotonic() - begun) > seconds + SLACK:
-            raise SlowError(f"{took:.1f} s, where {seconds:g} s are allowed")
+            raise SlowError(f"{took:.1f} s, but {seconds:g} s are allowed")
 
 
 class Servers:
@@ -210,7 +210,7 @@ class Servers:
         self._peer, self._seen = Peer(), seen()
 
     def known(self) -> int:
-        """There is no corpus."""
+        """Return 0, because there is no corpus."""
         return 0
 
     def case(self, number: int, rng: Rng) -> int:
@@ -424,7 +424,7 @@ class Endpoints:
         client.LONGEST_WAIT = client.LONGEST_HELD = PATIENCE  # who is told to wait, does so for minutes
 
     def known(self) -> int:
-        """There is no corpus."""
+        """Return 0, because there is no corpus."""
         return 0
 
     def case(self, number: int, rng: Rng) -> int:

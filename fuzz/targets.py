@@ -14,7 +14,7 @@ from fuzz.mutations import Rng
 
 
 class Target(Protocol):
-    """Creates cases in its own folder."""
+    """A target, which creates its cases in its own folder."""
 
     def __init__(self, folder: Path) -> None:
         """Create the material for the cases."""
@@ -39,18 +39,18 @@ class Entry:
     """``files`` or ``peers``."""
     make: Callable[[Path], Target]
     share: int = 1
-    """Relative share of the time."""
+    """Weight by which the time is divided among targets."""
 
 
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class ObeyedError(Exception):
-    """Text from a file that a terminal would interpret."""
+    """A file's text reached the terminal as control characters."""
 
 
 def command(*words: object) -> None:
-    """Run a command like the command line; AssayErrors and usage errors pass."""
+    """Run a command as from the command line; AssayErrors and usage errors are allowed."""
     from assay.cli.app import command_line
     from assay.errors import AssayError
 

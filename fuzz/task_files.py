@@ -1,4 +1,4 @@
-"""Task files: BDDL, task JSON, initial states, tables of paraphrases and results."""
+"""Targets for task files: BDDL, JSON, initial states, tables of paraphrases and result files."""
 
 from __future__ import annotations
 

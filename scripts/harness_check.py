@@ -5,7 +5,7 @@ Runs in an environment with Assay and the harness; neither requires the other:
     python scripts/harness_check.py vla-eval      # pip install vla-eval
     python scripts/harness_check.py lerobot       # pip install lerobot ./plugins/lerobot_env_assay
 
-The model cannot solve any task: its actions depend on images, state and instruction, so that any difference in its
+The model cannot solve any task. Its actions depend on images, state and instruction, so that any difference in its
 input changes the trajectory. Uses the built-in assets (``primitives``).
 """
 
@@ -173,7 +173,7 @@ def main() -> None:
         return
     play = {"vla-eval": vla_eval, "lerobot": lerobot}.get(harness)
     if play is None:
-        sys.exit("which harness? vla-eval or lerobot")
+        sys.exit("expected a harness: vla-eval or lerobot")
     server = subprocess.Popen([sys.executable, __file__, "serve"]) if harness == "vla-eval" else None
     try:
         with tempfile.TemporaryDirectory(prefix="assay-harness-") as scratch:

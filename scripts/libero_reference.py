@@ -1,4 +1,4 @@
-"""Record LIBERO's own behaviour for ``assay parity``: rollouts, predicates, images and composed models.
+"""Record the behaviour of LIBERO itself for ``assay parity``: rollouts, predicates, images and composed models.
 
 Runs in an environment with LIBERO, robosuite 1.4.0 and mujoco 3.3.2; Assay is not required:
 
@@ -193,7 +193,7 @@ def main() -> None:
     )
     parser.add_argument("out", type=Path)
     parser.add_argument("--suite", default="libero_90")
-    parser.add_argument("--tasks", default="0", help="numbers, with commas")
+    parser.add_argument("--tasks", default="0", help="task numbers, separated by commas")
     parser.add_argument("--assets", type=Path, required=True)
     parser.add_argument("--states", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)

@@ -20,7 +20,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
     [
         ("diagnose_a_policy", ("1",), "out/diagnosis/index.html", "corruption/xxx", False),
         ("compare_policies", ("2",), "out/comparison/oracle.assay", "oracle - idle: +100 points", True),
-        ("step_by_hand", (), "out/agentview.png", "the policy would be told: put the bowl away", True),
+        ("step_by_hand", (), "out/agentview.png", "instruction: put the bowl away", True),
         ("figure_for_a_paper", ("1",), "out/figure/success.pdf", "success.pdf", False),
     ],
 )

@@ -1,4 +1,4 @@
-"""Match a request to the objects on the table, and plan which of them to carry where."""
+"""Match a request to the objects on the table, and plan which objects to carry where."""
 
 from __future__ import annotations
 

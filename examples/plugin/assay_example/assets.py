@@ -1,4 +1,4 @@
-"""An asset pack: the built-in one under another name."""
+"""An asset pack: the built-in pack under another name."""
 
 from __future__ import annotations
 

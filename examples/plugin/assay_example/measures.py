@@ -13,17 +13,17 @@ from assay.report.run_report import RunReport
 
 @dataclass(frozen=True, slots=True)
 class Patience(Result):
-    """Steps of failed episodes."""
+    """Number of steps of failed episodes."""
 
     episodes: int
     mean_steps: float
 
 
 def patience(run: RunData) -> Patience:
-    """Measure a run. Raises MeasureError if no episode failed."""
+    """Measure the steps of the failed episodes in a run. Raises MeasureError if no episode failed."""
     failed = run.frame.filter(pl.col("outcome") == "failure")
     if failed.is_empty():
-        raise MeasureError("patience: nothing fails")
+        raise MeasureError("no episode failed")
     return Patience(len(failed), float(failed["steps"].to_numpy().mean()))
 
 
@@ -45,7 +45,7 @@ def figure(result: Patience, report: RunReport) -> Drawing:
 register("measure", "patience")(
     Measure(
         "patience",
-        "How many steps a policy goes on before it fails.",
+        "Mean number of steps of failed episodes.",
         patience,
         panels=(Panel("Patience", tables=(table,), figures=(figure,)),),
     )

@@ -23,7 +23,7 @@ from assay.tasks import Task
 
 @perturbation
 class Shout(Perturbation):
-    """The instruction in capital letters."""
+    """Writes the instruction in capital letters."""
 
     kind = "words/shout"
     effects = frozenset({Effect.WORDS})
@@ -33,7 +33,7 @@ class Shout(Perturbation):
     """Number of exclamation marks at the end."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Return the task with a shouted instruction."""
+        """Return the task with its instruction in capital letters."""
         return replace(task, instruction=Instruction(task.instruction.text.upper() + "!" * self.marks))
 
 

@@ -72,8 +72,8 @@ def test_a_number_without_a_scene_is_recorded_as_failed(
     out = tmp_path / "scenes"
     command = ("scenes", "generate", "--out", out, "--seed", "13", "--per-scene", "1", "--tries", "1")
     said = assay(*command, "--count", "3", "--workers", "1")
-    assert said.status == 0 and "scenes 1, tasks 1" in said.out
-    assert "no scene after 8 draws: scene_000, scene_001" in said.out
+    assert said.status == 0 and "1 scene with 1 task in" in said.out
+    assert "no suitable scene found after 8 draws for scene_000, scene_001" in said.out
     index = json.loads((out / "index.json").read_text())
     assert list(index["scenes"]) == ["scene_002"] and list(index["failed"]) == ["scene_000", "scene_001"]
     assert index["failed"]["scene_000"]["refused"]["scene: no room for akita_black_bowl"] >= 1
@@ -120,7 +120,7 @@ def test_generated_tasks_work_in_other_commands(
     out, demos = tmp_path / "scenes", tmp_path / "demos"
     command = ("scenes", "generate", "--seed", "18", "--per-scene", "1", "--tries", "1", "--workers", "1")
     said = assay(*command, "--count", "1", "--out", out)
-    assert said.status == 0 and "scenes 1, tasks 1" in said.out
+    assert said.status == 0 and "1 scene with 1 task in" in said.out
     index = json.loads((out / "index.json").read_text())
     instruction = index["scenes"]["scene_000"]["tasks"][0]["instruction"]
     said = assay("try", "--policy", "oracle", "--tasks", out, "--seeds", "1", "--json", "-")

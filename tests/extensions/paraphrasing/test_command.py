@@ -96,7 +96,11 @@ def test_an_unwritable_file_and_cells_that_are_short_change_the_exit_status(
     (tmp_path / "out.csv").rmdir()
     model.verdict = lambda count: "none"
     said = assay(*arguments)
-    assert said.status == 1 and "short: 43 of 43 cells" in said.err and "dropped" in said.err
+    assert (
+        said.status == 1
+        and "43 of 43 cells have fewer than 2 paraphrases" in said.err
+        and "dropped" in said.err
+    )
     assert len(pl.read_csv(tmp_path / "out.csv")) == 0
 
 

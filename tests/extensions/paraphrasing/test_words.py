@@ -68,7 +68,7 @@ def test_grid_is_written_and_passes_verification(assay: Callable, tmp_path: Path
     assert list(rows[0]) == ["task", "object_type", "action_type", "original", "paraphrase"]
     assert len(rows) == 430 and {row["task"] for row in rows} == {f"libero_10/{n}" for n in range(10)}
     checked = assay("words", "verify", out)
-    assert checked.status == 0 and "430 rows, 0 with violations" in checked.err
+    assert checked.status == 0 and "430 rows, 0 of them with violations" in checked.err
 
 
 def test_task_file_of_ones_own_is_paraphrased_and_verified(assay: Callable, tmp_path: Path):
@@ -94,10 +94,10 @@ def test_faults_are_printed_by_row_with_a_summary(assay: Callable, tmp_path: Pat
     said = assay("words", "verify", file)
     assert said.status == 1
     assert f"{file}:2: scene: 'dish' could be the bowl or the plate: put the dish on the plate" in said.out
-    assert "2 rows, 1 with violations" in said.err
+    assert "2 rows, 1 of them with violations" in said.err
     summary = assay("words", "verify", file, "--summary")
     assert summary.out.splitlines() == [
-        "2 rows, 1 with violations",
+        "2 rows, 1 of them with violations",
         "scene          1 row: 1 x 'dish' could be the bowl or the plate",
     ]
 
@@ -113,7 +113,7 @@ def test_libero_paras_column_names_are_read_as_they_are(assay: Callable, tmp_pat
     said = assay("words", "verify", file)
     assert said.status == 1 and f"{file}:2: scene: 'dish' could be" in said.out
     assert f"{file}:4: cell: there is no object type 'obj, lexical, sung'" in said.out
-    assert "3 rows, 2 with violations" in said.err
+    assert "3 rows, 2 of them with violations" in said.err
     exported = assay("words", "agree", file, "--share", "1", "--export", tmp_path / "sheet.csv")
     assert exported.status == 0, exported.err
     sheet = (tmp_path / "sheet.csv").read_text()
@@ -145,7 +145,7 @@ def test_rows_without_a_score_are_counted_and_the_status_is_1(assay: Callable, p
     pairs.write_text(pairs.read_text() + "2,turn on the stove,\n3,turn on the stove,\n")
     said = assay("words", "score", pairs, "--out", tmp_path / "out.csv")
     assert said.status == 1 and "1 pairs scored" in said.out
-    assert said.err == "2 x the paraphrase is empty\n2 of 3 have no score\n"
+    assert said.err == "2 x the paraphrase is empty\n2 of 3 pairs have no score\n"
     assert pl.read_csv(tmp_path / "out.csv")["pd_warning"].null_count() == 1
 
 

@@ -24,7 +24,7 @@ class Guide:
 
 
 class Reader:
-    """Moves to the position that the instruction names; waits if it names none."""
+    """Moves to the position that the instruction names; waits if the instruction names no position."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Find a known name in the instruction."""

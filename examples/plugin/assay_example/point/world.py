@@ -54,7 +54,7 @@ class PointTask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PointObservation:
-    """The position of the point."""
+    """Position of the point."""
 
     step: int
     position: np.ndarray
@@ -78,7 +78,7 @@ class PointEnv(Env):
         return self._observe()
 
     def succeeded(self) -> bool:
-        """Return whether the point is near its target."""
+        """Return whether the point has reached its target."""
         return bool(np.linalg.norm(self.path[-1] - PLACES[self.task.place]) < NEAR)
 
     def record(self) -> Record:
@@ -153,7 +153,7 @@ class Shift(Perturbation):
 
 @perturbation
 class Mumble(Perturbation):
-    """Replace the instruction by one without meaning."""
+    """Replace the instruction with one that has no meaning."""
 
     kind = "words/mumble"
     effects = frozenset({Effect.WORDS})
@@ -168,12 +168,12 @@ class Mumble(Perturbation):
 
 @register("experiment", "points")
 def points(distance: float = 2.0) -> Experiment:
-    """Starts displaced by ``distance``, and meaningless instructions."""
+    """Experiment with starts displaced by ``distance``, and with meaningless instructions."""
 
     def variants(task: PointTask) -> Iterator[Variant]:
         yield Variant("points/shift", (Shift(distance),))
         yield Variant("points/mumble", (Mumble(),))
 
     return Experiment(
-        "points", "Does the point look, and does it listen?", variants, certified=True, world=NAME
+        "points", "Does the policy use observations and instructions?", variants, certified=True, world=NAME
     )

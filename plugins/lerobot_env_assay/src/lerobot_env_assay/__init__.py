@@ -25,9 +25,9 @@ class AssayEnv(EnvConfig):
 
     task: str = "libero/libero_goal"
     seeds: str | None = None
-    """Number of seeds, or seeds: 5, 7,8,9, 7-11 (default: those of the experiment)."""
+    """Number of seeds, or a list or range of seeds: 5, 7,8,9, 7-11 (default: the experiment's seeds)."""
     conditions: str | None = None
-    """Conditions to run besides the control."""
+    """Conditions to run in addition to the control (default: all)."""
     assets: str | None = None
     """Asset pack: primitives, or libero for policies trained on LIBERO's images."""
     states: str | None = None
@@ -64,12 +64,12 @@ class AssayEnv(EnvConfig):
 
     @property
     def gym_kwargs(self) -> dict[str, Any]:
-        """Keyword arguments of every environment."""
+        """Keyword arguments with which every environment is created."""
         names = ("out", "states", "size", "orientation", "wait")
         return {name: getattr(self, name) for name in names}
 
     def create_envs(self, n_envs: int, use_async_envs: bool = False) -> dict[str, dict[int, Any]]:
-        """Create environments by condition and task: ``n_envs`` for each task, sharing its episodes."""
+        """Create ``n_envs`` environments for each task under each condition, which share its episodes."""
         found = suites(
             self.task,
             seeds=self.seeds,

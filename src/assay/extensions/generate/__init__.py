@@ -1,4 +1,4 @@
-"""Generated scenes with several tasks each: attributes with confounders, spatial relations, furniture to operate."""
+"""Generated scenes with several tasks each, about similar objects, spatial relations and furniture to operate."""
 
 from assay.support.plugins import provide
 

@@ -12,7 +12,7 @@ from rich.table import Column
 
 from assay.cli.options import Assets, Processes, check_picture
 from assay.errors import RenderingError, TaskError, did_you_mean
-from assay.support.console import output, progress_bar, say, table_of
+from assay.support.console import number_of, output, progress_bar, say, table_of
 
 MAX_SHEET_SCENES = 40
 """Maximum number of scenes on one sheet."""
@@ -32,7 +32,8 @@ def generate(
     labels: Annotated[
         str,
         typer.Option(
-            help="Label frequencies: even (kinds of tasks alternate), or libero-x (as in LIBERO-X's training set)."
+            help="Frequencies of task labels: even (task families alternate), or libero-x (as in LIBERO-X's training "
+            "set)."
         ),
     ] = "even",
     assets: Assets = None,
@@ -40,8 +41,9 @@ def generate(
 ) -> None:
     """Generate scenes as task files, each with several tasks that the oracle has solved.
 
-    Run the same command to resume, or with a larger count to add scenes. Numbers for which many draws yield no suitable
-    scene are reported and left out. Use the scenes with --tasks FOLDER in assay try, run, collect and certify.
+    Run the same command to resume, or with a larger count to add scenes. Scene numbers for which no suitable scene is
+    found after many draws are reported and left out. Use the scenes with --tasks FOLDER in assay try, run, collect and
+    certify.
     """
     from assay.extensions.generate.scenes import (
         MAX_DRAWS,
@@ -66,9 +68,9 @@ def generate(
         )
     scenes = index["scenes"].values()
     count_of_tasks = sum(len(scene["tasks"]) for scene in scenes)
-    say(f"{out}: scenes {len(scenes)}, tasks {count_of_tasks}")
+    say(f"{number_of(len(scenes), 'scene')} with {number_of(count_of_tasks, 'task')} in {out}")
     if index["failed"]:
-        say(f"no scene after {MAX_DRAWS} draws: {', '.join(index['failed'])}")
+        say(f"no suitable scene found after {MAX_DRAWS} draws for {', '.join(index['failed'])}")
     counts, has_targets = count_labels(index), request.labels is LabelTargets.LIBERO_X
     numbers = [Column(name, justify="right") for name in ("tasks", "target")[: 1 + has_targets]]
     table = table_of("family", "label", *numbers)
@@ -81,8 +83,8 @@ def generate(
         furthest = max(misses, key=lambda label: misses[label])
         mean = sum(misses.values()) / len(misses)
         say(
-            f"labels: mean deviation from the targets {mean:.1%} of the tasks, largest {misses[furthest]:.1%} "
-            f"({furthest.family} {furthest.value})"
+            f"labels: the mean deviation from the targets is {mean:.1%} of the tasks, the largest "
+            f"{misses[furthest]:.1%} ({furthest.family} {furthest.value})"
         )
     table = table_of("rejected", "reason")
     refused: Counter[str] = Counter()
@@ -95,7 +97,7 @@ def generate(
 
 @app.command()
 def sheet(
-    tasks: Annotated[str, typer.Argument(help="Folder of scenes, or a task file from one.")],
+    tasks: Annotated[str, typer.Argument(help="Folder of generated scenes, or one of its task files.")],
     out: Annotated[Path, typer.Option(help="PNG file to write.")],
     assets: Assets = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Building blocks of generated scenes: furniture, receptacles, kinds of objects, and their frequencies.
+"""Building blocks of generated scenes (furniture, receptacles, kinds of objects) and their frequencies.
 
 The data is in ``kit.yaml``.
 """
@@ -28,7 +28,7 @@ class ObjectKind:
     noun: str
     category: str
     resized: bool = True
-    """Whether the gripper can grasp the object at every size."""
+    """Whether the object may have different sizes, because the gripper can grasp each of them."""
     similar_groceries: tuple[str, ...] = ()
     """Groceries to which the noun also applies."""
 
@@ -77,7 +77,7 @@ class Opening:
     region: str
     takes: frozenset[str]
     whole: bool = False
-    """Whether the goal refers to the piece of furniture as a whole as open, rather than to one of its regions."""
+    """Whether goals call the piece of furniture open, rather than one of its regions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Variation(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """Relative frequencies of a scene's contents; the entries of a list are equally likely."""
+    """Distribution from which the contents of scenes are drawn; the entries of a list are equally likely."""
 
     rooms: tuple[Arena, ...]
     furniture: Mapping[Arena, tuple[Furniture, ...]]
@@ -123,7 +123,7 @@ class Composition:
     doubled: float
     """Probability that an object of the first kind is duplicated, if the objects differ in colour or pattern."""
     alike: tuple[int, ...]
-    """Possible numbers of objects of the second kind, which are identical in appearance."""
+    """Possible numbers of objects of the second kind, which all look the same."""
     coloured: float
     """Probability that objects of the second kind have a colour mentioned in instructions."""
     groceries: tuple[int, ...]

@@ -48,7 +48,7 @@ ROW_SPACING_M = 0.11
 
 @dataclass(frozen=True, slots=True)
 class SceneObject:
-    """An entity, and the words that describe it in instructions."""
+    """An entity and the words with which instructions describe it."""
 
     entity: Entity
     noun: str
@@ -151,7 +151,7 @@ def draw(
 def _distinguishable(
     builder: _Builder, kind: ObjectKind, rng: np.random.Generator, composition: Composition
 ) -> list[SceneObject]:
-    """Return two or three objects of one kind that differ in one attribute; one of them may be duplicated."""
+    """Return two or three objects of one kind that differ in colour, pattern or size; one of them may be duplicated."""
     names = [str(name) for name in rng.permutation(list(COLOURS))]
     by_size = (Variation.SIZE, Variation.COLOUR_AND_SIZE)
     ways = [way for way in composition.ways if kind.resized or way not in by_size]

@@ -1,4 +1,4 @@
-"""Propose tasks for a scene, with one step or several, and with unambiguous instructions."""
+"""Propose tasks for a scene that have one or more steps and unambiguous instructions."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ class Proposal:
 
 
 def propose(draft: SceneDraft, id: str, rng: np.random.Generator) -> list[Task]:
-    """Return candidate tasks in the order in which to try them; their scene also has the regions of their goals."""
+    """Return candidate tasks in the order in which to try them. Their scene contains the regions of their goals."""
     squares = free_squares(draft)
     scene = replace(draft.scene, regions=(*draft.scene.regions, *(region for _, _, region in squares)))
     single = list(single_steps(draft, squares))
@@ -285,7 +285,7 @@ def _composites(draft: SceneDraft) -> Iterator[Proposal]:
 
 
 def _sets(draft: SceneDraft, single: Sequence[TaskStep]) -> Iterator[Proposal]:
-    """Return proposals that put all objects with a noun, or two named objects, in the same place."""
+    """Return proposals that put two or three objects in the same place, named together or one by one."""
     places: dict[tuple[str, Predicate], dict[str, TaskStep]] = defaultdict(dict)
     for step in single:
         if step.obj is not None and step.capacity > 1:

@@ -1,7 +1,7 @@
 """Generate scenes, each with tasks that the oracle has solved.
 
-Each scene offers more tasks than are kept. Scenes are processed in numerical order, keeping the tasks that bring the
-label counts over all scenes closest to the targets.
+Each scene offers more tasks than are kept. Scenes are processed in numerical order, and of each scene those tasks are
+kept that bring the label counts over all scenes closest to the targets.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ FORMAT = "assay-scenes/2"
 MAX_NAME_LENGTH = 80
 """Maximum number of characters of an instruction used in a file name."""
 EXTRA_TASKS = 3
-"""Number of tasks that a scene offers beyond those that are kept."""
+"""Number of tasks that a scene offers in addition to those that are kept."""
 RARE_SHARE = 0.1
 """Target fraction below which a label is offered more often, because few scenes can offer it."""
 RARE_FACTOR = 3.0
@@ -123,7 +123,7 @@ def choose(
 
 
 def _weight(label: Label) -> float:
-    """Return the weight of a label: rare labels have more weight but do not dominate."""
+    """Return the weight of a label, which decreases with the square root of its target frequency."""
     return 1 / sqrt(SHARES[label])
 
 

@@ -1,4 +1,4 @@
-"""Support for third-party formats, evaluation harnesses and experiment trackers."""
+"""Importers, exporters, experiment trackers, and bridges to other evaluation harnesses."""
 
 from assay.support.plugins import provide
 

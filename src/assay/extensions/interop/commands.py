@@ -1,4 +1,4 @@
-"""`assay import` and `assay export`: convert results of other tools to runs, and runs for other tools."""
+"""`assay import` and `assay export`: convert results of other tools to runs, and runs to the formats of other tools."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ app = typer.Typer(cls=_ResultsByDefault, no_args_is_help=True)
 
 @app.callback()
 def root() -> None:
-    """Import results of other tools as runs: assay import FILE... --out NAME.assay"""
+    """Import results of other tools as runs, e.g. assay import FILE... --out NAME.assay."""
 
 
 @app.command(RESULTS)
@@ -58,7 +58,7 @@ def import_files(
 ) -> None:
     """Import results of other tools, detecting the format of each file from its content.
 
-    CONDITION=FILE assigns a condition to the unperturbed episodes of a file: control=a.json camera=b.json
+    CONDITION=FILE assigns a condition to the unperturbed episodes in a file, e.g. control=a.json camera=b.json.
     """
     from assay.extensions.interop.importing.results import ResultFile, import_results
 
@@ -79,11 +79,12 @@ def libero_para(
     controls: Annotated[
         Path | None,
         typer.Option(
-            help="Logs of --mode original (seed*/eval_unknown.json); with several models, in folders of the same names."
+            help="Logs of --mode original (seed*/eval_unknown.json). For several models, they are in folders of the "
+            "same names."
         ),
     ] = None,
 ) -> None:
-    """Import LIBERO-Para's official logs: each episode with its trajectory, grid cell and published similarities."""
+    """Import LIBERO-Para's official logs, with trajectories, paraphrase types and published similarities."""
     from assay.extensions.interop.importing.libero_para import import_libero_para
 
     _show_imported(import_libero_para(folders, metadata, out, controls))
@@ -104,8 +105,8 @@ def _show_imported(runs: Iterable[ImportedRun]) -> None:
 def export(
     path: Annotated[Path, typer.Argument(metavar="RUN", help="Run file, NAME.assay.")],
     parquet: Annotated[Path | None, typer.Option(help="Write a Parquet file.")] = None,
-    csv: Annotated[Path | None, typer.Option(help="Write a CSV file; - prints it.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write a JSON array; - prints it.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write a CSV file; '-' prints the table.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write a JSON array; '-' prints it.")] = None,
     to: Annotated[
         str | None,
         typer.Option(

@@ -20,7 +20,14 @@ Selection = Annotated[
     str,
     typer.Option("--tasks", help="Tasks: all, suite names, task ids or .bddl files, separated by commas."),
 ]
-PerCell = Annotated[int, typer.Option(min=1, help="Number of paraphrases per cell, over all tasks.")]
+PerCell = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        help="Number of paraphrases per cell (combination of an object type and "
+        "an action type), over all tasks.",
+    ),
+]
 Lexicon = Annotated[Path | None, typer.Option(help="YAML file with additional nouns.")]
 
 
@@ -34,7 +41,7 @@ def generate(
         bool, typer.Option("--markdown", help="Print a table with an example from every cell.")
     ] = False,
 ) -> None:
-    """Paraphrase task instructions along two axes: the names of objects, and the expression of the action.
+    """Paraphrase task instructions by rules, along two axes: the names of objects, and the expression of the action.
 
     The paraphrases in each of the 43 cells are spread evenly over the tasks. Columns: task, object_type, action_type,
     original, paraphrase.
@@ -64,15 +71,18 @@ def generate(
 def verify(
     table: Annotated[
         Path,
-        typer.Argument(metavar="FILE.csv", help="CSV file with a grid, or LIBERO-Para's metadata.csv."),
+        typer.Argument(
+            metavar="FILE.csv",
+            help="CSV file written by `assay words generate`, or LIBERO-Para's metadata.csv.",
+        ),
     ],
     selection: TaskFiles = "",
     lexicon: Lexicon = None,
     summary: Annotated[
-        bool, typer.Option("--summary", help="Print only the number of rows that break each rule.")
+        bool, typer.Option("--summary", help="Print only how many rows break each rule.")
     ] = False,
 ) -> None:
-    """Check every row of a grid against the rules.
+    """Check every row of a table of paraphrases against the rules for its cell.
 
     Exit status 1 if a row breaks a rule.
     """
@@ -84,7 +94,7 @@ def verify(
     for fault in faults if not summary else ():
         say(f"{table}:{fault.line}: {fault.rule}: {fault.reason}: {fault.text}")
     wrong = len({fault.line for fault in faults})
-    say(f"{len(rows)} rows, {wrong} with violations", aside=not summary)
+    say(f"{len(rows)} rows, {wrong} of them with violations", aside=not summary)
     lines = {(fault.rule, fault.line) for fault in faults}
     for rule, count in Counter(rule for rule, _ in lines).most_common():
         own = (fault.reason for fault in faults if fault.rule == rule)
@@ -109,7 +119,7 @@ def score(
         str | None,
         typer.Option(
             metavar="NAME|DIR",
-            help="Model for BERTScore, if installed: roberta-large, roberta-large/17 (layer 17), or a folder.",
+            help="Installed model for BERTScore: roberta-large, roberta-large/17 (layer 17), or a folder.",
         ),
     ] = None,
 ) -> None:
@@ -140,7 +150,7 @@ def score(
     for reason, count in Counter(note for text in notes for note in text.split(WARNING_SEPARATOR)).items():
         say(f"{count} x {reason}", aside=True)
     if refused:
-        say(f"{refused} of {len(frame)} have no score", aside=True)
+        say(f"{refused} of {len(frame)} pairs have no score", aside=True)
         raise typer.Exit(1)
 
 
@@ -240,7 +250,9 @@ def show_stats(
 
 
 def llm(
-    endpoint: Annotated[str, typer.Option(help="Base URL, e.g. http://localhost:8000/v1.")],
+    endpoint: Annotated[
+        str, typer.Option(help="Base URL of an OpenAI-compatible server, e.g. http://localhost:8000/v1.")
+    ],
     model: Annotated[str, typer.Option(help="Name of the model at the endpoint.")],
     out: Annotated[Path, typer.Option(help="CSV file to write.")],
     selection: Selection = "libero_goal",
@@ -249,7 +261,7 @@ def llm(
     rules: Annotated[
         Literal["filter", "off"],
         typer.Option(
-            help="filter: drop lines that break a rule of `words verify`; off: let only the model judge."
+            help="filter: drop lines that break a rule of `assay words verify`; off: only the model judges the lines."
         ),
     ] = "filter",
     prompts: Annotated[
@@ -312,7 +324,7 @@ def llm(
     short = [cell for cell in CELLS if sum(row.cell == cell for row in rows) < per_cell]
     if short:
         say(
-            f"short: {len(short)} of {len(CELLS)} cells have fewer than {per_cell}, e.g. {short[0]}",
+            f"{len(short)} of {len(CELLS)} cells have fewer than {per_cell} paraphrases, e.g. {short[0]}",
             aside=True,
         )
         raise typer.Exit(1)

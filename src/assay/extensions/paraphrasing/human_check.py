@@ -29,9 +29,9 @@ _JUDGEMENTS = {
     **dict.fromkeys(("yes", "y", "true", "same", "o", "1"), 1),
     **dict.fromkeys(("no", "n", "false", "different", "x"), 0),
 }
-"""Judgement that each mark on a sheet stands for; the meaning of 0 differs between protocols."""
+"""Mark on a sheet -> judgement (1 for yes, 0 for no, -1 for none). The meaning of the mark 0 is an option."""
 MIN_JUDGEMENTS = 3
-"""Number of judgements below which the majority on a paraphrase is unreliable."""
+"""Number of judgements below which the majority vote on a paraphrase is unreliable."""
 ACCEPT, REJECT = "accept", "reject"
 ANNOTATION_COLUMNS = ("item", *COLUMNS, "same")
 DECISION_COLUMNS = ("row", *COLUMNS, "decision", "note")
@@ -84,7 +84,7 @@ class AnnotatorAgreement:
     majority: float
     """Fraction of items that more than half of their annotators judged to have the same meaning."""
     thin: int
-    """Number of items with fewer than three judgements, whose majority is unreliable."""
+    """Number of items with fewer than three judgements, whose majority vote is unreliable."""
     strict: float
     """Fraction of items that at least a fraction ``strictness`` of their annotators judged to have the same meaning."""
     ac1: float
@@ -102,7 +102,7 @@ def sample(grid: Sequence[GridRow], share: float, seed: int) -> dict[int, GridRo
     if not 0 < share <= 1:
         raise PerturbationError(f"--share {share}: expected a fraction greater than 0 and at most 1")
     if not grid:
-        raise PerturbationError("the table has no rows to sample from")
+        raise PerturbationError("the tables have no rows to sample from")
     order = stream(seed, "words", "agreement").permutation(len(grid))
     return {int(index) + 1: grid[index] for index in order[: math.ceil(share * len(grid))]}
 
@@ -130,7 +130,7 @@ def write_sheet(
 
 
 def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements:
-    """Read returned sheets; every column that is not a standard column of the sheet is one annotator.
+    """Read returned sheets, in which every column that is not a standard column holds one annotator's judgements.
 
     Raises PerturbationError for a 0 without ``marks``, a cell that is neither yes nor no, a blank sheet, a duplicate
     item or sheet, and for sheets whose items have different texts.

@@ -19,7 +19,7 @@ from assay.tasks.language.lexicon import names_of
 from assay.tasks.language.lexicon import words as words_of
 
 FindFlaws = Callable[[str, Cell], Iterable[Flaw]]
-"""Function that yields the rules that a line violates in a cell, each with a reason."""
+"""Function that yields the rules that a rewording violates in a cell, each with a reason."""
 _LIST_MARK = re.compile(r"^(?:[-*•]|\(?\d{1,3}[.):])\s+")
 _QUOTES = ("\"'`\u201c\u2018", "\"'`\u201d\u2019")
 _NUMBERS = re.compile(r"\d{1,4}(?:(?:[\s,;.]|and)+\d{1,4})*")
@@ -88,10 +88,11 @@ def paraphrases(
 ) -> list[Paraphrase]:
     """Return paraphrases for every cell, up to ``per_cell`` in each over all tasks.
 
-    ``words`` is a file with additional nouns. With ``use_rules``, lines that violate a rule of ``assay words verify``
-    are dropped before the model verifies them; otherwise only the model judges, and a task's objects need not be in
-    the lexicon. ``prompts`` defaults to the built-in ones. ``on_cell`` is called when a cell of a task is done; there
-    are 43 cells for each task. Raises LLMError, and PerturbationError for a task whose objects are not in the lexicon.
+    ``words`` is a file with additional nouns. With ``use_rules``, rewordings that violate a rule of ``assay words
+    verify`` are dropped before the model verifies them; otherwise only the model judges, and a task's objects need not
+    be in the lexicon. ``prompts`` defaults to the built-in ones. ``on_cell`` is called when a cell of a task is done;
+    there are 43 cells for each task. Raises LLMError, and PerturbationError for a task whose objects are not in the
+    lexicon.
     """
 
     def flaw_finder(task: Task) -> FindFlaws:
@@ -127,7 +128,7 @@ def paraphrases(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TaskPipeline:
-    """The four pipeline steps for one task."""
+    """The four steps of the pipeline for one task."""
 
     task: Task
     flaws: FindFlaws
@@ -139,7 +140,7 @@ class _TaskPipeline:
     on_cell: Callable[[str], None]
 
     async def run(self) -> list[Paraphrase]:
-        """Return the paraphrases for all cells, in order; a duplicate in two cells counts only in the first."""
+        """Return the paraphrases for all cells, in order. A text that occurs in two cells is kept only in the first."""
         texts: dict[Cell, list[str]] = {}
         for merged in (False, True):  # the merge prompts quote paraphrases along one axis
             async with asyncio.TaskGroup() as group:

@@ -1,4 +1,4 @@
-"""Prompts for the four steps, read from ``prompts.yaml`` or a file in the same format."""
+"""Prompts for the four steps of the pipeline, read from ``prompts.yaml`` or a file in the same format."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Prompts(YamlRecord):
     """All texts of the prompts; see ``prompts.yaml``."""
 
     name: str
-    """Source of the texts and their digest."""
+    """File name of the texts, or ``built-in``, and their digest."""
     every: str
     """Requirements for every rewording; replaces {every} in the system prompts."""
     lines: str
@@ -91,7 +91,10 @@ class Prompts(YamlRecord):
 
 @cache
 def read_prompts(file: Path | None = None) -> Prompts:
-    """Read the prompts from a file, or the built-in ones. Raises PerturbationError that locates the error."""
+    """Read the prompts from a file, or the built-in ones.
+
+    Raises PerturbationError, with the location, for invalid prompts.
+    """
     place = file or files(__package__).joinpath("prompts.yaml")
     content = load_yaml(place)
     if not isinstance(content, dict):

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from assay.tasks import Scene, Task
 
 TaskFiles = Annotated[
-    str, typer.Option("--tasks", help="Task files (.bddl, separated by commas) to which rows may refer.")
+    str,
+    typer.Option(
+        "--tasks", help="Task files (.bddl, separated by commas) of tasks in the table that are not built in."
+    ),
 ]
 
 
@@ -65,7 +68,11 @@ def draw_scenes(tasks: Sequence[Task], folder: Path) -> Mapping[str, Path]:
 
 def review(
     table: Annotated[
-        Path, typer.Argument(metavar="TABLE.csv", help="CSV file with a grid, or LIBERO-Para's metadata.csv.")
+        Path,
+        typer.Argument(
+            metavar="TABLE.csv",
+            help="CSV file written by `assay words generate`, or LIBERO-Para's metadata.csv.",
+        ),
     ],
     sheet: Annotated[
         Path | None,
@@ -176,10 +183,14 @@ def _review_page(
 
 def agree(
     tables: Annotated[
-        list[Path], typer.Argument(metavar="FILE.csv...", help="Returned sheets; with --export, grids.")
+        list[Path],
+        typer.Argument(
+            metavar="FILE.csv...",
+            help="Sheets that annotators returned; with --export, tables of paraphrases.",
+        ),
     ],
     export: Annotated[Path | None, typer.Option(help="Write a sheet for annotators to this file.")] = None,
-    share: Annotated[float, typer.Option(help="Fraction of the grid to sample.")] = 0.05,
+    share: Annotated[float, typer.Option(help="Fraction of the paraphrases to sample.")] = 0.05,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     pictures: Annotated[
         bool,
@@ -232,12 +243,12 @@ def agree(
     for line in (
         f"{result.items} paraphrases, {result.annotators} annotators, {result.yes:.1%} of judgements yes",
         f"majority  {result.majority:.1%} of paraphrases",
-        f"strict    {result.strict:.1%} (at least {strictness:.0%} yes)",
+        f"strict    {result.strict:.1%} (at least {strictness:.0%} of their judgements yes)",
         f"AC1       {result.ac1:.3f} ({confidence:.0%} interval {result.low:.3f} to {result.high:.3f})",
     ):
         say(line)
     if result.failing:
-        say(f"{len(result.failing)} fail the strict criterion")
+        say(f"{len(result.failing)} paraphrases fail the strict criterion")
     for axis in ("object_type", "action_type"):
         types = Counter(getattr(failure.item, axis) for failure in result.failing)
         if types and "" not in types:
@@ -249,7 +260,7 @@ def agree(
         say(f"  {where}: {failure.yes} of {failure.judgements} yes: {item.paraphrase}")
     if result.thin:
         say(
-            f"{result.thin} of {result.items} paraphrases have fewer than three judgements, so their majority "
+            f"{result.thin} of {result.items} paraphrases have fewer than three judgements, so their majority vote "
             "is unreliable",
             aside=True,
         )

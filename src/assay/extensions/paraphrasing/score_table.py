@@ -1,4 +1,4 @@
-"""Paraphrase distances for every row of a CSV file."""
+"""Computes the paraphrase distance of every row in a CSV file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EXPECTED = " (or ".join(" and ".join(names) for names in COLUMNS) + ")"
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """Read a CSV file with every cell as text. Raises DistanceError if it is not CSV."""
+    """Read a CSV file with every value as text. Raises DistanceError if the file is not valid CSV."""
     content = path.read_bytes()
     try:
         text = content.decode("utf-8-sig")

@@ -127,7 +127,7 @@ def test_environments_in_processes_keep_their_instructions():
 
 def test_invalid_arguments_are_refused():
     for task, options, error, words in (
-        ("libero_goal", {}, TaskError, "names 10 tasks; choose one"),
+        ("libero_goal", {}, TaskError, "selects 10 tasks; expected a single one"),
         ("libero_goal/3", {"steps": 0}, TaskError, "steps=0: expected an integer >= 1"),
         ("libero_goal/3", {"size": 0}, TaskError, "size=0: expected 1 to 4096"),
         ("tabletop/visual_manipulation/0", {}, TaskError, "not a task in LIBERO's world"),

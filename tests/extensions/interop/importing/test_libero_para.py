@@ -160,7 +160,7 @@ def test_invalid_metadata_missing_inputs_and_existing_outputs_are_rejected(logs,
         with pytest.raises((ReleaseError, RunError), match=words):
             import_run(*logs({}, rows=(row,)))
     folder, metadata, out = logs({})
-    with pytest.raises(ReleaseError, match="no seed"):
+    with pytest.raises(ReleaseError, match=r"contains no seed\*"):
         import_run(tmp_path / "nothing", metadata, out)
     (tmp_path / "bad.csv").write_text("high,mid\nact,lexical\n")
     with pytest.raises(ReleaseError, match="lacks the columns batch_idx, eval"):
@@ -231,11 +231,11 @@ def test_invalid_controls_are_rejected(logs, tmp_path: Path):
         (folder, "contains paraphrases; expected a log of --mode original"),
         (
             as_control(tmp_path / "a", {}, {}),
-            "open_the_middle_drawer_of_the_cabinet.bddl: occurs with seed 7 a second time",
+            "open_the_middle_drawer_of_the_cabinet.bddl: occurs twice with seed 7",
         ),
         (as_control(tmp_path / "b", {}, model="Two"), "the model is Two, but in other logs it is One"),
         (as_control(tmp_path / "c", {"bddl_file": "make_tea.bddl"}), "unknown task 'make_tea'"),
-        (tmp_path / "none", "no seed"),
+        (tmp_path / "none", "contains no seed"),
     ):
         with pytest.raises(ReleaseError) as caught:
             import_run(folder, metadata, out, controls)
@@ -265,7 +265,7 @@ def test_several_models_become_several_runs(logs, tmp_path: Path):
 
 def test_without_seed_folders_the_settings_give_the_seed(logs):
     folder, metadata, out = logs({}, seed=".")
-    with pytest.raises(ReleaseError, match="neither its name nor its meta"):
+    with pytest.raises(ReleaseError, match="neither the folder's name nor its meta"):
         import_run(folder, metadata, out)
     (folder / "meta.json").write_text(json.dumps({"seed": 9}))
     import_run(folder, metadata, out)

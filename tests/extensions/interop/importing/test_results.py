@@ -97,7 +97,7 @@ def test_an_invalid_table_is_rejected_and_one_of_two_policies_needs_a_folder(tmp
         ("task,seed\na,0\n", "no column 'success'"),
         ("task,success\na,maybe\n", "line 2: success is 'maybe'; expected true or false"),
         ("task,success,seed\na,1,x\n", "line 2: seed is 'x'; expected a number"),
-        ("task,success,seed\na,1,0\na,0,0\n", "line 3: the same episode as line 2"),
+        ("task,success,seed\na,1,0\na,0,0\n", "line 3: the same episode as in line 2"),
         ("task,success\na\n", "line 2: the number of fields differs"),
         ("task,success\n", "contains no episodes"),
         ("{}\n", "not a supported result file; expected one of: vla-eval recording"),
@@ -123,7 +123,7 @@ def test_an_exported_table_can_be_imported_again_and_its_episodes_cannot_be_repl
     columns = ("task", "seed", "condition", "outcome", "steps", "change")
     with Store.reading(again.out) as store:
         assert store.frame().select(columns).equals(frame.select(columns))
-    with pytest.raises(AssayError, match="it was run with another tool"):
+    with pytest.raises(AssayError, match="the episode was run with another tool"):
         api.load_run(done.out).episodes[frame["key"][1]].replay()
 
 
@@ -145,7 +145,7 @@ def test_a_vla_eval_recording_keeps_paths_and_replaces_errors_by_their_retry(tmp
 def test_a_recording_without_states_is_imported_with_a_remark(tmp_path: Path):
     done, frame = import_run(tmp_path, vla_eval(tmp_path, "libero_goal", states=False))
     assert (done.episodes, done.paths, set(frame["steps"])) == (6, 0, {4})
-    assert done.remarks[0].startswith("the recording has no states, so their paths are not analysed")
+    assert done.remarks[0].startswith("the recording has no states, so trajectories are not analysed")
 
 
 def test_lerobots_results_of_two_conditions_are_paired_by_episode(tmp_path: Path):

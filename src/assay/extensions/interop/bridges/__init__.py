@@ -1,6 +1,6 @@
 """Adapters that run Assay's episodes in other harnesses, which own the loop: they reset, step and call the model.
 
-player      plays episodes one after another and records them
+player      runs episodes one after another and records them
 gym         Gymnasium environments: ``gymnasium.make("assay/libero_goal-3-v0")``
 vla_eval    a benchmark for vla-eval, by class path
 lerobot     environments of the plugin ``lerobot_env_assay``, for ``lerobot-eval --env.type=assay``

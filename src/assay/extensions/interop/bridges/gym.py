@@ -31,15 +31,15 @@ from assay.support.images import Orientation, orient, parse_orientation
 from assay.tasks.formats.lerobot_features import STATE_NAMES, robot_state
 
 CAMERAS = {"image": "agentview", "wrist_image": "robot0_eye_in_hand"}
-"""Names of the images in an observation, with their cameras."""
+"""Name of an image in observations -> its camera."""
 STATE_LIMIT = 10.0
-"""Bound on the absolute value of each state entry, in metres or radians, even under perturbed observations."""
+"""Bound on the absolute value of each state entry, in metres or radians, which perturbed observations respect, too."""
 STORED_STATES = 50
-"""Number of initial states per task in LIBERO's files."""
+"""Number of stored initial states per task in LIBERO's files."""
 
 
 class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
-    """One task of LIBERO's world under one condition; each seed is one episode.
+    """A task in LIBERO's world under one condition of an experiment; each seed gives one episode.
 
     An episode is terminated when its goal holds and truncated at its horizon. The instruction, which an event may
     change, is in ``info``.
@@ -81,7 +81,9 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
             raise TaskError(f"size={size}: expected 1 to {MAX_IMAGE_SIDE}")
         entries = world_of(task).select(task)
         if len(entries) != 1:
-            raise TaskError(f"'{task}' names {len(entries)} tasks; choose one, such as libero_goal/3")
+            raise TaskError(
+                f"'{task}' selects {len(entries)} tasks; expected a single one, such as libero_goal/3"
+            )
         name, slash, _ = condition.partition("/")
         if experiment is None and condition != CONTROL and not slash:
             raise TaskError(
@@ -112,13 +114,15 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         )
 
     def _spec(self, seed: int) -> EpisodeSpec:
-        """Return the experiment's episode for a seed; seeds cycle through the variants of a condition."""
+        """Return the spec of the experiment's episode for a seed; seeds cycle through the variants of a condition."""
         plan = self._design.plan(
             [self._entry], [seed], pack=self._assets, initial=self._initial, steps=self._steps
         )
         specs = [spec for spec in plan if (spec.condition == CONTROL) == (self._condition == CONTROL)]
         if not specs:
-            raise TaskError(f"{self._design.name} has no episode with seed {seed} in '{self._condition}'")
+            raise TaskError(
+                f"{self._design.name} has no episode with seed {seed} under the condition '{self._condition}'"
+            )
         if len(conditions := list(dict.fromkeys(spec.condition for spec in specs))) > 1:
             raise TaskError(
                 f"'{self._condition}' matches {len(conditions)} conditions; choose one, such as {conditions[0]}"
@@ -159,7 +163,7 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
 
     @property
     def play(self) -> Stepwise:
-        """The current episode; ``env.unwrapped.play.finish()`` returns its record so far."""
+        """The current episode, as a stepwise rollout; ``env.unwrapped.play.finish()`` returns the episode so far."""
         return self._player.play
 
     def _observe(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from assay.tasks.formats.lerobot_features import CAMERAS, STATE_NAMES, robot_sta
 NEW_ROLLOUT = "lerobot_new_rollout"
 """Option of ``reset`` with which LeRobot starts a rollout."""
 PIXELS = {feature.rpartition(".")[2]: camera for feature, camera in CAMERAS.items()}
-"""LeRobot's names for the images, with their cameras, as in `assay collect`."""
+"""LeRobot's name for an image -> its camera, as in `assay collect`."""
 
 Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
 
@@ -74,7 +74,10 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         wait: int = 10,
         render_mode: str = "rgb_array",
     ) -> None:
-        """Create the environment with ``wait`` uncounted idle steps at the start, as in LeRobot's LIBERO."""
+        """Create the environment.
+
+        Each episode starts with ``wait`` idle steps, which are not counted, as in LeRobot's LIBERO.
+        """
         self._planned, self._next, self._of = planned, index, of
         self._player = HarnessPlayer(
             None if out is None else Path(out), None if states is None else Path(states)
@@ -84,7 +87,7 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         self.render_mode = render_mode
         self.task = planned.name
         self.task_description = task_of(planned.specs[0]).instruction.text
-        """Instruction of the first episode until an episode has started, then that of the current episode."""
+        """Instruction of the current episode, or of the first one if none has started."""
         self._max_episode_steps = max(map(horizon, planned.specs))
         image = spaces.Box(0, 255, (size, size, 3), np.uint8)
         self.observation_space = spaces.Dict(
@@ -115,7 +118,7 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         return self._observe(), self._info(play)
 
     def step(self, action: np.ndarray) -> Step:
-        """Execute one action, shape (7,); once the episode is over, repeat its last step."""
+        """Execute one action, shape (7,). Once the episode is over, return the last step again."""
         if self._last is not None:
             observation, _, terminated, truncated, info = self._last
             return observation, 0.0, terminated, truncated, info

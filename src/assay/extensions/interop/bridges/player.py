@@ -1,4 +1,4 @@
-"""Plays episodes one after another for a harness and records the finished ones."""
+"""Runs episodes one after another for an evaluation harness, and records the finished ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.runs.recording import record
 
 
 class HarnessPlayer:
-    """The environment of a process, with its current episode."""
+    """Runs the episodes of a harness in one environment, which is reused."""
 
     def __init__(self, out: Path | None = None, states: Path | None = None) -> None:
         """Create a player that records to the existing run ``out``; ``states`` is LIBERO's folder of initial states."""
@@ -47,7 +47,7 @@ class HarnessPlayer:
         return self._play
 
     def end(self) -> None:
-        """Record the episode, whether or not it succeeded."""
+        """Record the episode with its outcome so far."""
         if not self._recorded:
             self._record()
 

@@ -89,7 +89,7 @@ class AssayBenchmark(StepBenchmark):
         self._convention: Convention = replace(adopt_parameters(CONVENTION, wanted), wait=num_steps_wait)
 
     def get_tasks(self) -> list[dict[str, Any]]:
-        """Return one entry per condition and task."""
+        """Return a vla-eval task for each condition of each task."""
         return [
             {"name": task.name, "suite": task.condition, "task_id": number, "assay_task": task.task}
             for number, task in enumerate(self._tasks.values())
@@ -137,7 +137,7 @@ class AssayBenchmark(StepBenchmark):
         return {"success": self._player.play.succeeded}
 
     def get_metadata(self) -> dict[str, Any]:
-        """Return the maximum numbers of steps and episodes."""
+        """Return the maximum number of steps per episode and of episodes per task."""
         specs = [spec for task in self._tasks.values() for spec in task.specs]
         return {
             "max_steps": max(map(horizon, specs)),
@@ -145,7 +145,7 @@ class AssayBenchmark(StepBenchmark):
         }
 
     def get_hold_action(self, last_action: dict[str, Any] | None) -> dict[str, Any]:
-        """Return the action that holds the current pose and gripper state."""
+        """Return the action that holds the current pose of the arm and the last gripper command."""
         held = STILL.copy()
         if self._convention.absolute:
             held[:6] = controller_state(self._player.play.observation)[:6]
@@ -162,7 +162,7 @@ class AssayBenchmark(StepBenchmark):
         return {"position": position, "rotation": ROTATION_AA, "gripper": GRIPPER_CLOSE_POS}
 
     def get_observation_spec(self) -> dict[str, DimSpec]:
-        """Return LIBERO's observation specification, limited to the observations that are sent."""
+        """Return LIBERO's observation specification, restricted to the observations that are sent."""
         sent = {"agentview": IMAGE_RGB, "language": LANGUAGE}
         if len(self._convention.cameras) > 1:
             sent["wrist"] = IMAGE_RGB

@@ -1,4 +1,4 @@
-"""`assay export --to TOOL`: the exporters by name, and the episode selection that they share."""
+"""`assay export --to TOOL`: selects the exporter by name, and the episodes to export."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def select_rows(store: Store, episodes: str, most: int | None) -> tuple[list[dic
 
 
 def read_episodes(store: Store, rows: list[dict[str, Any]]) -> Iterator[ExportedEpisode]:
-    """Yield the episodes for some rows with their trajectories, omitting those without a readable trajectory."""
+    """Yield the episodes for some rows with their trajectories, except those whose trajectory cannot be read."""
     for row in rows:
         spec = store.specs([row["id"]])[0]
         for _, trajectory in store.trajectories([row["id"]]):

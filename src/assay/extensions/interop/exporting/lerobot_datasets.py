@@ -28,7 +28,7 @@ from assay.tasks.formats.lerobot_features import ACTION, STATE, VECTORS, robot_s
 from assay.tasks.formats.lerobot_writer import RecordedEpisode, record_images, write_dataset
 
 NEXT_COLUMNS = {"next.reward": pl.Float32(), "next.done": pl.Boolean(), "next.success": pl.Boolean()}
-"""Columns with the result of each frame's action."""
+"""Columns that describe the result of each frame's action, with their types."""
 
 
 def write_rollouts(store: Store, folder: Path, selection: str, most: int | None, size: int) -> str:

@@ -6,7 +6,7 @@ world/path        path of the end effector, coloured by outcome
 world/hand        position of the end effector
 world/things      initial positions of the objects
 action, gripper   values at each step
-goal/...          whether each atom of the goal was true
+goal/...          truth of each atom of the goal over time
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from assay.extensions.interop.exporting.exporters import (
 from assay.runs.store import Store
 
 STEP = "step"
-"""Name of the timeline, in control steps."""
+"""Name of the timeline, which counts control steps."""
 IMAGE_INTERVAL = 5
 """Number of control steps between two images."""
 COLOURS = {"success": (38, 130, 72), "failure": (188, 52, 44), "error": (190, 120, 20)}

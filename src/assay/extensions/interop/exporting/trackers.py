@@ -11,7 +11,7 @@ from assay.measures.summary import Summary
 
 
 def _values(row: TrackedEpisode) -> dict[str, Any]:
-    """Return the numbers and strings to log for an episode."""
+    """Return the numbers and strings of an episode that are logged."""
     return {**row.scalars(), **{f"episode/{name}": value for name, value in row.texts().items()}}
 
 

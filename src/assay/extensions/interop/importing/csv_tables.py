@@ -43,7 +43,8 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
     "error": ("error",),
     "policy": ("policy", "model"),
 }
-"""Meaning -> accepted column names; the first match is used, and the first name in each tuple is documented."""
+"""Meaning of a column -> accepted names. The first name that the table contains is used; messages list the first one.
+"""
 REQUIRED = ("task", "success")
 NO_SEED_REMARK = (
     "no seed column: the n-th episodes of a task are assumed to share an initial state in all conditions"
@@ -51,7 +52,7 @@ NO_SEED_REMARK = (
 
 
 def read_table(file: Path) -> tuple[Evaluation, ...]:
-    """Return the evaluations in a table, one per policy. Raises ReleaseError naming the invalid row."""
+    """Return the evaluations in a table, one per policy. Raises ReleaseError, with the line, for an invalid row."""
     text = text_of(file)
     delimiter = max(",\t;", key=text.partition("\n")[0].count)
     reader = csv.DictReader(io.StringIO(text), delimiter=delimiter)
@@ -72,7 +73,9 @@ def read_table(file: Path) -> tuple[Evaluation, ...]:
         for row in reader:
             place = f"{file}: line {reader.line_num}"
             if None in row or None in row.values():
-                raise ReleaseError(f"{place}: the number of fields differs from that in the first line")
+                raise ReleaseError(
+                    f"{place}: the number of fields differs from the number of columns in the header"
+                )
             cells = {name: row[column].strip() for name, column in columns.items()}
             policy = cells.get("policy", "")
             labels: dict[str, Label] = {
@@ -85,7 +88,7 @@ def read_table(file: Path) -> tuple[Evaluation, ...]:
             key = (policy, name.condition, name.task, episode.trial, name.variant)
             if key in lines:
                 raise ReleaseError(
-                    f"{place}: the same episode as line {lines[key]} (task, seed, condition and instruction); add a "
+                    f"{place}: the same episode as in line {lines[key]} (task, seed, condition and instruction); add a "
                     "column 'seed', 'trial' or 'variant' to distinguish them"
                 )
             lines[key] = reader.line_num

@@ -1,4 +1,4 @@
-"""Result files of vla-eval, lerobot-eval and LIBERO-PRO's evaluation.
+"""Imports result files of vla-eval, lerobot-eval and LIBERO-PRO's evaluation.
 
 ``recording-ID.sqlite`` of vla-eval::
 
@@ -56,12 +56,13 @@ VLA_EVAL_STATUS = {"success": Outcome.SUCCESS, "fail": Outcome.FAILURE, "error":
 STATE_SIZE = 8
 """Length of a state: position (3), orientation (3) and finger positions (2)."""
 PRO_REGULAR_ENDS = ("success", "max_steps")
-"""Termination reasons in LIBERO-PRO that are not errors."""
+"""Termination reasons of LIBERO-PRO's episodes that ended without an error."""
 LEROBOT_REMARK = (
     "lerobot's file has no steps, trajectories or instructions, so only success rates are reported"
 )
 PRO_REMARK = (
-    "no action traces, so paths are not analysed (record them with diagnostics.action_trace.enabled=true)"
+    "the file has no action traces, so trajectories are not analysed (diagnostics.action_trace.enabled=true records "
+    "them)"
 )
 
 
@@ -91,7 +92,8 @@ def read_vla_eval(file: Path) -> tuple[Evaluation, ...]:
     without = sum(not len(record.trajectory.end_effector) for record in finished)
     some = "" if without == len(finished) else f" for {without} of {len(finished)} episodes"
     remark = (
-        f"the recording has no states{some}, so their paths are not analysed (recording.record_step: true)"
+        f"the recording has no states{some}, so trajectories are not analysed (recording.record_step: true records "
+        "them)"
     )
     first: dict[str, Any] = next(iter(metadata.values()), {})
     server, names = first.get("server_info") or {}, ("model", "model_name", "model_server")
@@ -146,7 +148,7 @@ def _vla_eval_episode(
 
 
 def _vla_eval_trajectory(db: sqlite3.Connection, sid: str, eid: str) -> Trajectory:
-    """Return the path and the actions of an episode; both are empty unless every step has them."""
+    """Return the trajectory of an episode. The path or the actions are empty unless every step has them."""
     query = "SELECT fields FROM step_rows WHERE sid = ? AND eid = ? ORDER BY step_id"
     steps = [json.loads(fields) for (fields,) in db.execute(query, (sid, eid))]
 

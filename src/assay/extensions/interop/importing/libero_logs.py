@@ -6,9 +6,9 @@
     Success: True
     # episodes completed so far: 1
 
-LIBERO-plus and LIBERO-PRO are evaluated with the same scripts; the suite's name or the prompt names the change.
-Lines may begin with a time and a level, with progress bars in between. Episode n starts from stored state n - 1.
-The scripts count an exception as a failure; here it is an error.
+LIBERO-plus and LIBERO-PRO are evaluated with the same scripts; the name of the suite or the prompt identifies the
+perturbation. Lines may begin with a time and a log level, and progress bars may come in between. Episode n starts from
+stored state n - 1. The scripts count an exception as a failure; the import counts it as an error.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ single seed, the seed folder may be missing; ``meta.json`` then contains the see
 
 Every published script logs one row of ``proprio_states`` before each action: the end effector's position (x, y, z in
 metres), its orientation (axis times angle) and the positions of both fingers (in metres; the second is negative). The
-paper has one number for the gripper instead, which is taken as the distance between the fingers. ``actions`` are the
-executed actions.
+paper describes a single number for the gripper instead, which is interpreted as the distance between the fingers.
+``actions`` are the executed actions.
 
 Episodes of ``--mode original`` become the controls of the paraphrases with the same task and seed. The logs contain no
 object states.
@@ -43,13 +43,13 @@ from assay.tasks.formats.libero_para import SUITE, PublishedParaphrase, Types, r
 
 EXPERIMENT = "para"
 MAX_BYTES = 1_000_000_000
-"""Maximum size of a log in bytes; a log of 4,092 episodes of 300 steps takes about 70 million bytes."""
+"""Maximum size of a log in bytes; a log of 4,092 episodes with 300 steps each has about 70 million bytes."""
 STATE_SIZES = (7, 8)
 """Valid lengths of a row of ``proprio_states``."""
 ACTION_SIZE = 7
 _LOGS = "eval*.json"
 UNKNOWN = "unknown"
-"""Type of an original instruction in the logs; also the name of a model that no file names."""
+"""Type of an original instruction in the logs, and name used for a model if no file gives it."""
 T = TypeVar("T")
 Rows = list[list[float]]
 
@@ -79,7 +79,9 @@ class LoggedEpisode:
         return self.paraphrase_type == UNKNOWN and not self.categories
 
     def record(self, replan: int | None) -> Episode:
-        """Return the episode; missing parts of its trajectory are empty. Raises ReleaseError for invalid shapes.
+        """Return the episode to record; missing parts of its trajectory are empty.
+
+        Raises ReleaseError for invalid shapes.
 
         A state is logged before each action but not after the last, so there are as many states as actions.
         """
@@ -132,7 +134,7 @@ class ParaSettings:
 
 @dataclass(frozen=True, slots=True)
 class ParaLog:
-    """Episodes of one task and seed, or of all tasks if logged with ``--mode original``."""
+    """The content of one log: episodes of one task and seed, or of all tasks if logged with ``--mode original``."""
 
     eval_id: int
     episodes: tuple[LoggedEpisode, ...]
@@ -144,7 +146,7 @@ def find_models(folder: Path) -> dict[str, Path]:
     models = [candidate for candidate in candidates if _seed_folders(candidate)]
     if not models:
         raise ReleaseError(
-            f"{folder}: no seed*/{_LOGS} in it or in its subfolders; expected a folder of LIBERO-Para's logs"
+            f"{folder}: contains no seed*/{_LOGS}, directly or in subfolders; expected a folder of LIBERO-Para's logs"
         )
     if models[0] == folder:
         models = models[:1]
@@ -161,7 +163,8 @@ def read_logs(folder: Path) -> Iterator[tuple[Path, int, ParaSettings, ParaLog]]
             seed = int(name[1])
         if seed is None:
             raise ReleaseError(
-                f"{seed_folder}: neither its name nor its meta.json gives the seed; rename it, such as to seed7"
+                f"{seed_folder}: neither the folder's name nor its meta.json gives the seed; rename the folder to, "
+                "for example, seed7"
             )
         for file in sorted(seed_folder.glob(_LOGS)):
             yield file, seed, settings, _read(file, ParaLog)
@@ -181,7 +184,8 @@ def _read(file: Path, kind: type[T]) -> T:
 
 
 WordingKey = tuple[Types, int, int]
-"""Key of a wording: its types, the number of its task (``eval``), and its number within this type and task."""
+"""Key of a wording: types, number of the task (``eval``), and number among the wordings with both in common.
+"""
 
 
 def import_libero_para(
@@ -229,7 +233,7 @@ class _ModelImport:
     task_ids: dict[int, str]
     """Task number in the logs -> task id."""
     counts: Counter[str] = field(default_factory=Counter)
-    """Numbers of episodes and special cases."""
+    """Number of episodes of each kind: all, and those that remarks mention."""
     logged: set[tuple[int, WordingKey]] = field(default_factory=set)
     """Seeds and wordings of the episodes imported so far."""
     scored: set[WordingKey] = field(default_factory=set)
@@ -266,12 +270,12 @@ class _ModelImport:
                 yield batch
         if not self.counts["episodes"]:
             unknown = self.counts["unknown"]
-            raise RunError(f"{self.folder}: the metadata names the task of none of its {unknown} episodes")
+            raise RunError(f"{self.folder}: the metadata contains the task of none of its {unknown} episodes")
 
     def _spec(
         self, episode: LoggedEpisode, seed: int, settings: ParaSettings, eval_id: int
     ) -> EpisodeSpec | None:
-        """Return the spec of an episode, or None if the metadata does not name its task.
+        """Return the spec of an episode, or None if the metadata does not contain its task.
 
         Raises ReleaseError for an unknown combination of types and for a repeated episode.
         """
@@ -280,7 +284,7 @@ class _ModelImport:
         if episode.is_original:
             task = task_of_file(episode.bddl_file.removesuffix(".bddl"), "the log", suite=SUITE)
             if (task, seed) in self.controls:
-                raise ReleaseError(f"occurs with seed {seed} a second time")
+                raise ReleaseError(f"occurs twice with seed {seed}")
             self.controls.add((task, seed))
             self.counts["reworded"] += " ".join(text.lower().split()) != tasks.load(task).instruction.text
         else:
@@ -291,7 +295,7 @@ class _ModelImport:
                 return None
             task, key = self.task_ids[eval_id], (types, eval_id, episode.variant_id)
             if (seed, key) in self.logged:
-                raise ReleaseError(f"variant {episode.variant_id} occurs with seed {seed} a second time")
+                raise ReleaseError(f"variant {episode.variant_id} occurs twice with seed {seed}")
             self.logged.add((seed, key))
             wording = self.wordings.get(key)
             if wording is not None and wording.new_instruction != text:
@@ -352,7 +356,7 @@ class _ModelImport:
         remarks = {
             "controls have a different instruction from LIBERO's for their task": counts["reworded"],
             "episodes have wordings that are not in the metadata; PRIDE excludes them": counts["unscored"],
-            "episodes were skipped because the metadata does not name their task": counts["unknown"],
+            "episodes were skipped because the metadata does not contain their task": counts["unknown"],
             "wordings in the metadata do not occur in any log": len(self.wordings.keys() - self.scored),
             f"of the {expected:,} episodes in the evaluation are missing": expected - counts["episodes"],
         }

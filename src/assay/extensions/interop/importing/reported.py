@@ -1,10 +1,10 @@
-"""Episodes reported by other evaluations, and the names that these use for LIBERO's tasks.
+"""Episodes reported by other tools, and the names that these tools use for LIBERO's tasks.
 
     libero_goal, "open the top drawer and put the bowl inside"             LIBERO's task: a control
     libero_goal_swap, ...                                                  LIBERO-PRO's suite of swapped positions
     libero_goal, "turn on the stove view 0 0 100 0 0 initstate 17"         LIBERO-plus: another initial robot state
 
-LIBERO-plus passes the task's name with its suffix as the prompt, so a logged prompt names the perturbation.
+LIBERO-plus passes the task's name with its suffix as the prompt, so the logged prompt identifies the perturbation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ AXES: Mapping[str, str] = {
     **dict.fromkeys((Change.POSITION, Change.APPEARANCE, Change.OBJECT, Change.CLUTTER), "world"),
     **dict.fromkeys((Change.ROOM, Change.CAMERA, Change.ROBOT, Change.DIFFICULTY, Change.WORLD), "world"),
 }
-"""Perturbation axis of each change named in findings."""
+"""Change -> perturbation axis (words, world or senses) to which it belongs."""
 PRO_CHANGES: Mapping[str, str] = {
     "object": Change.OBJECT,
     "position": Change.POSITION,
@@ -49,9 +49,9 @@ PLUS_CATEGORIES: Mapping[str, tuple[str, str]] = {
     "start": ("Robot Initial States", Change.ROBOT),
     "view": ("Camera Viewpoints", Change.CAMERA),
 }
-"""Part of a suffix -> LIBERO-plus's category, and the change named in findings."""
+"""Part of a suffix -> LIBERO-plus's category, and the type of change."""
 PRO_UNNAMED_SUITE = "temp"
-"""Suffix of the suite that LIBERO-PRO's tool generates on the fly, for any change."""
+"""Suffix of the suite that LIBERO-PRO's tool generates at run time, whatever the change."""
 _DEFAULT_VIEW = "0 0 100 0 0"
 _PLUS_SUFFIX = re.compile(
     r"(?:language (?P<language>\d+))?\s*(?:view (?P<view>\d+ \d+ \d+ \d+ \d+) initstate (?P<start>\d+)"
@@ -69,10 +69,10 @@ class TaskCondition:
     """The task and condition of an episode."""
 
     task: str
-    """Id of a built-in task, or the name that the evaluation gives to another task."""
+    """Id of a built-in task, or the name of a task that is not built in."""
     condition: str = CONTROL
     change: str = ""
-    """Name of the change in findings, such as ``position``; empty to use the condition's name."""
+    """Type of change, such as ``position``; empty to use the condition's name."""
     variant: str = ""
     """Label that distinguishes episodes with the same condition, task and trial."""
     labels: Mapping[str, Label] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class Evaluation:
     episodes: tuple[ReportedEpisode, ...]
     settings: Mapping[str, object] = field(default_factory=dict)
     stored: bool = False
-    """Whether a trial is the number of one of LIBERO's stored initial states."""
+    """Whether trial n starts from LIBERO's stored initial state n."""
     remarks: tuple[str, ...] = ()
     """Sentences about missing or uncertain information."""
 
@@ -136,7 +136,7 @@ def normalise(text: str) -> str:
 
 
 def find_task(name: str, suite: str = "") -> str | None:
-    """Return the id of the built-in task with an id, a number in its suite, a file name or an instruction.
+    """Return the id of the built-in task with a given id, number in its suite, file name or instruction.
 
     Returns None if there is no such task or if several tasks share the instruction.
     """
@@ -155,7 +155,7 @@ def parse_names(
 ) -> TaskCondition:
     """Return the task and condition for a reported suite and a task name, number or prompt.
 
-    ``category`` and ``difficulty`` are LIBERO-plus's, if the file contains them.
+    ``category`` and ``difficulty`` are those of LIBERO-plus, if the file contains them.
     """
     base, condition, change = _parse_suite(suite)
     labels: dict[str, Label] = {} if difficulty is None else {"difficulty": difficulty}
@@ -210,7 +210,7 @@ def _parse_suite(name: str) -> tuple[str, str, str]:
 
 @cache
 def _tasks_by_instruction(suite: str) -> dict[str, str]:
-    """Map unambiguous instructions to task ids, for one suite (for all suites if empty)."""
+    """Map unambiguous instructions to task ids, for one suite or, if ``suite`` is empty, for all suites."""
     ids: dict[str, set[str]] = {}
     for id in tasks.built_in_ids():
         if id.startswith(f"{suite}/" if suite else ""):

@@ -35,8 +35,8 @@ FORMATS: tuple[ResultFormat, ...] = (*HARNESS_FORMATS, LOG_FORMAT, CSV_FORMAT)
 """Supported formats, in the order in which they are tried."""
 EXPERIMENT = "imported"
 REWORDED = plus_condition(PLUS_CATEGORIES["language"][0])
-"""Condition of LIBERO-plus's rewordings."""
-NOT_REPEATABLE = "it was run with another tool, whose results do not describe the perturbation"
+"""Name of the condition for LIBERO-plus's rewordings."""
+NOT_REPEATABLE = "the episode was run with another tool, whose results do not describe the perturbation"
 _HEAD_BYTES = 65_536
 """Number of leading bytes from which a file's format is recognised."""
 
@@ -65,7 +65,7 @@ class ImportedRun:
     out: Path
     policy: str
     tool: str
-    """Programs that wrote the results."""
+    """Names of the programs that wrote the results."""
     episodes: int
     controls: int
     errors: int
@@ -223,7 +223,7 @@ def _write(evaluations: list[Evaluation], policy: str, out: Path) -> ImportedRun
 
 
 def _spec(reported: ReportedEpisode, stored: bool, text_labels: Collection[str]) -> EpisodeSpec:
-    """Return the spec of an episode, with a change that is named but cannot be replayed.
+    """Return the spec of an episode, with a placeholder for its perturbation, which cannot be replayed.
 
     Labels in ``text_labels`` are stored as text.
     """
