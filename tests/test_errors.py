@@ -16,7 +16,7 @@ from assay.errors import AssayError, BDDLError, did_you_mean
 LINE = re.compile(
     r"^    (?P<indent>(?:[│├└ ][─ ][─ ] )*)(?P<name>\w+Error) +(?P<about>.{10,})$", re.MULTILINE
 )
-OPTIONAL = {"torch", "vla_eval", "lerobot", "wandb", "trackio", "tensorboard", "rerun"}
+OPTIONAL = {"torch", "vla_eval", "lerobot", "wandb", "trackio"}
 """Packages of extras; modules that need them may be absent."""
 
 

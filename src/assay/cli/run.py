@@ -41,7 +41,7 @@ def run(
     out: RunFile = None,
     track: Annotated[
         str | None,
-        typer.Option(metavar="TOOL", help="Log episodes to a tracker: wandb, trackio or tensorboard."),
+        typer.Option(metavar="TOOL", help="Log episodes to a tracker: wandb or trackio."),
     ] = None,
     project: Annotated[
         str, typer.Option(help="Name of the project in the tracker (with --track).")

@@ -23,9 +23,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "gr00t": ("zmq",),
         "wandb": ("wandb",),
         "trackio": ("trackio",),
-        "tensorboard": ("tensorboard",),
-        "track": ("wandb", "trackio", "tensorboard"),
-        "rerun": ("rerun",),
+        "track": ("wandb", "trackio"),
     }
 )
 """Modules installed by each extra of ``pyproject.toml``."""

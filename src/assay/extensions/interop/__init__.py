@@ -14,6 +14,5 @@ provide(
     {
         "wandb": "assay.extensions.interop.exporting.trackers:Wandb",
         "trackio": "assay.extensions.interop.exporting.trackers:Trackio",
-        "tensorboard": "assay.extensions.interop.exporting.trackers:TensorBoard",
     },
 )

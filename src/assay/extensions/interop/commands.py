@@ -111,23 +111,20 @@ def export(
         str | None,
         typer.Option(
             metavar="TOOL",
-            help="Tool to export to: wandb, trackio, tensorboard, rerun, lerobot (a LeRobotDataset) or hf.",
+            help="Tool to export to: wandb, trackio, lerobot (a LeRobotDataset) or hf (Hugging Face).",
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Output folder (for rerun and lerobot) or YAML file (for hf).")
+        Path | None, typer.Option(help="Output folder (for lerobot) or YAML file (for hf).")
     ] = None,
     episodes: Annotated[
         str,
-        typer.Option(
-            help="Episodes to export: all, failures, or comma-separated keys (for rerun and lerobot)."
-        ),
+        typer.Option(help="Episodes to export: all, failures, or comma-separated keys (for lerobot)."),
     ] = "all",
     most: Annotated[
         int | None,
-        typer.Option(min=1, help="Maximum number of episodes (for rerun and lerobot; default: 50)."),
+        typer.Option(min=1, help="Maximum number of episodes (for lerobot; default: 50)."),
     ] = None,
-    images: Annotated[bool, typer.Option(help="Render images by replaying the actions (for rerun).")] = True,
     size: Annotated[int, typer.Option(help="Height and width of the images, in pixels (for lerobot).")] = 256,
     project: Annotated[str, typer.Option(help="Project name (for wandb and trackio).")] = "assay",
     dataset: Annotated[
@@ -145,9 +142,7 @@ def export(
         if to is not None:
             from assay.extensions.interop.exporting.exporters import export_to
 
-            said = export_to(
-                to, store, out, episodes, most, images=images, size=size, project=project, dataset=dataset
-            )
+            said = export_to(to, store, out, episodes, most, size=size, project=project, dataset=dataset)
             say(said)
         for form, target in targets:
             if target is None:

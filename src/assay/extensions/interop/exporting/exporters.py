@@ -1,96 +1,22 @@
-"""`assay export --to TOOL`: selects the exporter by name, and the episodes to export."""
+"""`assay export --to TOOL`: selects the exporter by name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-import polars as pl
 import yaml
 
 from assay import __version__
 from assay.api.tracking import PROJECT, export, load_tracker
-from assay.episodes import Episode, EpisodeSpec, Outcome, Trajectory, world_of
-from assay.episodes.world import Env
 from assay.errors import RunError, did_you_mean
 from assay.measures.summary import NOT_EXPECTED, summarise
-from assay.runs.replay import replay
 from assay.runs.store import Store
-from assay.support.extras import require
 from assay.support.files import replacing
 from assay.support.plugins import registered_addresses
 
 DEFAULT_IMAGE_SIZE = 256
 """Height and width of images, in pixels, as in the training data of LIBERO policies."""
-DEFAULT_MAX_EPISODES = 50
-"""Default number of episodes in exports with images, which take time and disk space."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ExportedEpisode:
-    """A stored episode with its trajectory."""
-
-    row: dict[str, Any]
-    """Row of the episode in `Store.frame`."""
-    spec: EpisodeSpec
-    trajectory: Trajectory
-
-
-def select_rows(store: Store, episodes: str, most: int | None) -> tuple[list[dict[str, Any]], int]:
-    """Return the rows of the selected episodes, evenly spaced if there are too many, and the number omitted.
-
-    ``episodes`` is ``all``, ``failures``, or comma-separated keys; ``most`` is the maximum number.
-    Raises RunError if no episode is selected or a key is ambiguous.
-    """
-    frame = store.frame()
-    if episodes == "failures":
-        frame = frame.filter(pl.col("outcome") == Outcome.FAILURE)
-    elif episodes != "all":
-        keys = [key.strip() for key in episodes.split(",") if key.strip()]
-        for key in keys:
-            if sum(stored.startswith(key) for stored in frame["key"]) != 1:
-                raise RunError(
-                    f"{store.path}: expected exactly one recorded episode with a key that begins with '{key}'; "
-                    "pass all, failures, or keys (assay export RUN --csv - lists them)"
-                )
-        frame = frame.filter(pl.any_horizontal([pl.col("key").str.starts_with(key) for key in keys]))
-    if not len(frame):
-        raise RunError(f"{store.path}: no episodes to export (--episodes {episodes})")
-    rows = frame.to_dicts()
-    count = min(most or DEFAULT_MAX_EPISODES, len(rows))
-    return [rows[number * len(rows) // count] for number in range(count)], len(rows) - count
-
-
-def read_episodes(store: Store, rows: list[dict[str, Any]]) -> Iterator[ExportedEpisode]:
-    """Yield the episodes for some rows with their trajectories, except those whose trajectory cannot be read."""
-    for row in rows:
-        spec = store.specs([row["id"]])[0]
-        for _, trajectory in store.trajectories([row["id"]]):
-            yield ExportedEpisode(row, spec, trajectory)
-
-
-@contextmanager
-def replaying(episode: ExportedEpisode, store: Store) -> Iterator[tuple[Env, Episode, list[Any]]]:
-    """Replay an episode, and yield the environment, the replayed episode and its observations."""
-    env = world_of(episode.spec.task).open(store.states)
-    observations: list[Any] = []
-    error = str(episode.row["error"]) if episode.row["outcome"] == Outcome.ERROR else ""
-    try:
-        again = replay(env, episode.spec, episode.trajectory.actions, error=error, watch=observations.append)
-        yield env, again, observations
-    finally:
-        env.close()
-
-
-def report_written(folder: Path, count: int, left_out: int) -> str:
-    """Return a one-line summary of the exported episodes."""
-    return f"{count} episodes written to {folder}" + (
-        f" ({left_out} omitted because of --most)" if left_out else ""
-    )
 
 
 def _export_hf(store: Store, file: Path, dataset: str) -> str:
@@ -142,7 +68,6 @@ def export_to(
     episodes: str = "all",
     most: int | None = None,
     *,
-    images: bool = True,
     size: int = DEFAULT_IMAGE_SIZE,
     project: str = PROJECT,
     dataset: str = "",
@@ -156,7 +81,7 @@ def export_to(
         return f"{count} episodes sent to {tool}" + (
             "" if count == store.done else " (the others had already been sent)"
         )
-    examples = {"rerun": "episodes.rerun", "lerobot": "rollouts", "hf": ".eval_results/assay.yaml"}
+    examples = {"lerobot": "rollouts", "hf": ".eval_results/assay.yaml"}
     if tool not in examples:
         tools = [*registered_addresses("tracker"), *examples]
         raise RunError(f"--to '{tool}': {did_you_mean(tool, tools, most=9)}")
@@ -164,11 +89,6 @@ def export_to(
         raise RunError(f"--to {tool} needs --out, such as {examples[tool]}")
     if tool == "hf":
         return _export_hf(store, out, dataset)
-    if tool == "lerobot":
-        from assay.extensions.interop.exporting.lerobot_datasets import write_rollouts
+    from assay.extensions.interop.exporting.lerobot_datasets import write_rollouts
 
-        return write_rollouts(store, out, episodes, most, size)
-    require("rerun", "exporting to Rerun needs the package rerun-sdk", RunError)
-    from assay.extensions.interop.exporting.rerun_files import write_recordings
-
-    return write_recordings(store, out, episodes, most, images)
+    return write_rollouts(store, out, episodes, most, size)

@@ -7,20 +7,17 @@ recorded actions, and rotated as in evaluations.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from assay.episodes import LIBERO, Outcome, world_name
+from assay.episodes import LIBERO, Outcome, world_name, world_of
 from assay.errors import RunError
-from assay.extensions.interop.exporting.exporters import (
-    ExportedEpisode,
-    read_episodes,
-    replaying,
-    report_written,
-    select_rows,
-)
+from assay.runs.replay import replay
 from assay.runs.store import Store
 from assay.support.files import scratch_folder
 from assay.support.images import Orientation
@@ -29,6 +26,34 @@ from assay.tasks.formats.lerobot_writer import RecordedEpisode, record_images, w
 
 NEXT_COLUMNS = {"next.reward": pl.Float32(), "next.done": pl.Boolean(), "next.success": pl.Boolean()}
 """Columns that describe the result of each frame's action, with their types."""
+
+DEFAULT_MAX_EPISODES = 50
+"""Default number of exported episodes, whose videos take time and disk space."""
+
+
+def _select_rows(store: Store, episodes: str, most: int | None) -> tuple[list[dict[str, Any]], int]:
+    """Return the rows of the selected episodes, evenly spaced if there are too many, and the number omitted.
+
+    ``episodes`` is ``all``, ``failures``, or comma-separated keys; ``most`` is the maximum number.
+    Raises RunError if no episode is selected or a key is ambiguous.
+    """
+    frame = store.frame()
+    if episodes == "failures":
+        frame = frame.filter(pl.col("outcome") == Outcome.FAILURE)
+    elif episodes != "all":
+        keys = [key.strip() for key in episodes.split(",") if key.strip()]
+        for key in keys:
+            if sum(stored.startswith(key) for stored in frame["key"]) != 1:
+                raise RunError(
+                    f"{store.path}: expected exactly one recorded episode with a key that begins with '{key}'; "
+                    "pass all, failures, or keys (assay export RUN --csv - lists them)"
+                )
+        frame = frame.filter(pl.any_horizontal([pl.col("key").str.starts_with(key) for key in keys]))
+    if not len(frame):
+        raise RunError(f"{store.path}: no episodes to export (--episodes {episodes})")
+    rows = frame.to_dicts()
+    count = min(most or DEFAULT_MAX_EPISODES, len(rows))
+    return [rows[number * len(rows) // count] for number in range(count)], len(rows) - count
 
 
 def write_rollouts(store: Store, folder: Path, selection: str, most: int | None, size: int) -> str:
@@ -42,13 +67,14 @@ def write_rollouts(store: Store, folder: Path, selection: str, most: int | None,
         raise RunError(f"{folder}: the folder is not empty; choose a new one")
     if store.meta.get("imported"):
         raise RunError(f"{store.path}: imported runs cannot be replayed to render images")
-    rows, left_out = select_rows(store, selection, most)
-    rows = [row for row in rows if row["steps"]]
+    rows, left_out = _select_rows(store, selection, most)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with scratch_folder(folder.parent, ".assay-") as scratch:
         episodes = tuple(
-            _record(episode, store, size, Path(scratch) / str(number))
-            for number, episode in enumerate(read_episodes(store, rows))
+            _record(row, trajectory.actions, store, size, Path(scratch) / str(row["id"]))
+            for row in rows
+            for _, trajectory in store.trajectories([row["id"]])
+            if row["steps"]
         )
         if not episodes:
             raise RunError(f"{store.path}: no episode has any steps")
@@ -58,16 +84,22 @@ def write_rollouts(store: Store, folder: Path, selection: str, most: int | None,
         if folder.exists():
             folder.rmdir()
         shutil.move(dataset, folder)
-    return report_written(folder, len(episodes), left_out)
+    omitted = f" ({left_out} omitted because of --most)" if left_out else ""
+    return f"{len(episodes)} episodes written to {folder}{omitted}"
 
 
-def _record(episode: ExportedEpisode, store: Store, size: int, scratch: Path) -> RecordedEpisode:
-    """Replay an episode and render its images."""
-    row, spec, actions = episode.row, episode.spec, episode.trajectory.actions
+def _record(
+    row: Mapping[str, Any], actions: np.ndarray, store: Store, size: int, scratch: Path
+) -> RecordedEpisode:
+    """Replay the episode of a row and render its images."""
+    spec = store.specs([row["id"]])[0]
     if world_name(spec.task) != LIBERO:
         raise RunError(f"{spec.task}: only episodes in LIBERO's world can be exported as a LeRobotDataset")
     scratch.mkdir()
-    with replaying(episode, store) as (_, again, observations):
+    observations: list[Any] = []
+    error = str(row["error"]) if row["outcome"] == Outcome.ERROR else ""
+    with closing(world_of(spec.task).open(store.states)) as env:
+        again = replay(env, spec, actions, error=error, watch=observations.append)
         if again.steps != row["steps"] or again.outcome != row["outcome"]:
             raise RunError(
                 f"{store.path}: the replay of {row['key'][:8]} differs from the record "

@@ -1,9 +1,8 @@
-"""Experiment trackers: Weights & Biases, Trackio and TensorBoard. Each package is imported on first use."""
+"""Experiment trackers: Weights & Biases and Trackio. Each package is imported on first use."""
 
 from __future__ import annotations
 
 import importlib
-import json
 from typing import Any
 
 from assay.api.tracking import TrackedEpisode, TrackedRun
@@ -83,65 +82,3 @@ class Trackio:
         if self._last_step is not None:
             self._run.log(summary.metrics("final/"), step=self._last_step)
         self._trackio.finish()
-
-
-class TensorBoard:
-    """Event files in a folder beside the run (``tensorboard --logdir runs``): scalars per episode and a final table.
-
-    Events are written directly with the protocol buffers of the tensorboard package, so TensorFlow is not needed.
-    """
-
-    SUCCESS_TAG = "episode/success"
-
-    def __init__(self) -> None:
-        proto = "tensorboard.compat.proto"
-        self._event: Any = importlib.import_module(f"{proto}.event_pb2").Event
-        self._summary: Any = importlib.import_module(f"{proto}.summary_pb2")
-        self._tensor: Any = importlib.import_module(f"{proto}.tensor_pb2").TensorProto
-        self._shape: Any = importlib.import_module(f"{proto}.tensor_shape_pb2").TensorShapeProto
-        self._string_type: Any = importlib.import_module(f"{proto}.types_pb2").DT_STRING
-
-    def start(self, about: TrackedRun) -> int:
-        """Open the folder of a run and return the number of episodes already in its files."""
-        folder = about.folder / "tensorboard" / f"{about.name}-{about.id[:8]}"
-        self._step = 0
-        if folder.is_dir():
-            module: Any = importlib.import_module("tensorboard.backend.event_processing.event_accumulator")
-            events = module.EventAccumulator(str(folder), size_guidance={"scalars": 0}).Reload()
-            if self.SUCCESS_TAG in events.Tags()["scalars"]:
-                self._step = max(scalar.step + 1 for scalar in events.Scalars(self.SUCCESS_TAG))
-        writer = importlib.import_module("tensorboard.summary.writer.event_file_writer")
-        self._writer: Any = writer.EventFileWriter(str(folder))
-        if not self._step:
-            config = json.dumps(about.config, indent=2, default=str)
-            self._write_text("config", f"```\n{config}\n```")
-        return self._step
-
-    def episode(self, row: TrackedEpisode) -> None:
-        """Write one episode's numbers."""
-        self._step = row.number
-        values = [
-            self._summary.Summary.Value(tag=name, simple_value=value) for name, value in row.scalars().items()
-        ]
-        self._writer.add_event(self._event(step=row.number, summary=self._summary.Summary(value=values)))
-
-    def finish(self, summary: Summary) -> None:
-        """Write the table of success rates and close the file."""
-        lines = ["| condition | success | 95 % interval | episodes |", "| --- | --- | --- | --- |"]
-        lines += [
-            f"| {rate.condition} | {100 * rate.rate:.1f} % | {100 * rate.low:.1f} to {100 * rate.high:.1f} "
-            f"| {rate.episodes} |"
-            for rate in summary.rates.values()
-        ]
-        if summary.drop is not None:
-            lines += ["", summary.describe_drop()]
-        self._write_text("conditions", "\n".join(lines))
-        self._writer.close()
-
-    def _write_text(self, tag: str, text: str) -> None:
-        shape = self._shape(dim=[self._shape.Dim(size=1)])
-        tensor = self._tensor(dtype=self._string_type, string_val=[text.encode()], tensor_shape=shape)
-        metadata = self._summary.SummaryMetadata
-        plugin = metadata(plugin_data=metadata.PluginData(plugin_name="text"))
-        value = self._summary.Summary.Value(tag=f"{tag}/text_summary", metadata=plugin, tensor=tensor)
-        self._writer.add_event(self._event(step=self._step, summary=self._summary.Summary(value=[value])))
