@@ -20,7 +20,7 @@ GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
 
 @dataclass
 class Made:
-    """An episode that never happened."""
+    """Synthetic episode."""
 
     success: bool | None
     """None for an error."""
@@ -34,16 +34,16 @@ class Made:
     moved: str | None = "akita_black_bowl_1"
     truth: dict[str, Intervals] | None = None
     stands: dict[str, tuple[float, float, float]] | None = None
-    """Where things stand at the start; None if that was not recorded."""
+    """Initial positions of objects; None if they were not recorded."""
     words: str | None = None
     experiment: str = "made"
     decisions: int = 10
     change: Perturbation | None = None
-    """What is changed; the words, if there is none."""
+    """Perturbation; by default, a changed instruction."""
     changes: tuple[Perturbation, ...] = ()
-    """The same, if it is several things."""
+    """Perturbations, if there are several."""
     events: tuple[Happened, ...] = ()
-    """What was to happen during it."""
+    """Planned events."""
     more: dict[str, Any] = field(default_factory=dict)
     """Further fields of the episode."""
 
@@ -92,7 +92,7 @@ class Made:
 
 @pytest.fixture
 def run() -> Iterator[Callable[..., Store]]:
-    """Writes made-up episodes into a real run, which nobody keeps."""
+    """Return a function that records synthetic episodes in a temporary run."""
     opened = ExitStack()
 
     def made(episodes: Iterable[Made], **meta: object) -> Store:
@@ -112,7 +112,7 @@ def run() -> Iterator[Callable[..., Store]]:
 
 @pytest.fixture
 def made() -> type[Made]:
-    """What a run is made of."""
+    """Return the class of synthetic episodes."""
     return Made
 
 

@@ -28,7 +28,7 @@ WORDS = {
     ("contextual", "hint"): "the vessel is not on the stove yet",
     ("contextual", "need"): "I need the vessel on the stove",
 }
-"""Wordings of "put the bowl on the stove": as it is, without its stove, without its bowl."""
+"""Wordings of "put the bowl on the stove": with both names, with another stove, with another bowl."""
 
 
 def by(findings) -> dict[Flaw, Verdict]:
@@ -40,7 +40,7 @@ def of(findings, flaw: Flaw) -> Finding:
 
 
 def counts(evidence: Evidence) -> tuple[int | None, ...]:
-    """Hits and episodes; the same of what it is compared with."""
+    """Return hits and episodes, followed by those of the reference."""
     return evidence.hits, evidence.count, evidence.reference_hits, evidence.reference_count
 
 
@@ -49,13 +49,13 @@ def parts(finding: Finding) -> dict[str, Evidence]:
 
 
 def path(to: float) -> np.ndarray:
-    """There and back, towards another side."""
+    """Return a path out and back, with a lateral displacement."""
     time = np.linspace(0, np.pi, 101)[:, None]
     return np.sin(time) * np.array([0.3, to, 0.2])
 
 
 def worded(made, knows, seeds=range(4)):
-    """A grid of wordings; ``knows`` says of a text whether the policy succeeds."""
+    """Yield a grid of wordings; ``knows`` returns whether the policy succeeds with a text."""
     for seed in seeds:
         yield made(True, seed=seed)
         for (noun, action), text in WORDS.items():
@@ -137,7 +137,7 @@ def test_no_onset_if_success_recovers_farther_away(run, made):
 
 
 def test_significant_loss_is_always_found(run, made):
-    """Two things are changed at once: no flaw is tested by that, but success is lost."""
+    """A joint change tests no single flaw, but its loss is reported."""
     labels = {"axis": "words+world", "plausible": True}
     both = (Say("over there"), Displace(0.2))
     rows = [made(True, seed=seed) for seed in range(8)]
@@ -165,7 +165,7 @@ def test_names_are_compared_with_the_control_without_wordings_that_keep_them(run
 
 
 def said_as(made, fails: str, seeds=range(2)):
-    """Three ways to say it, four wordings of each with all names kept; one of them is not understood."""
+    """Yield three phrasings with four wordings each, all names kept; one phrasing fails."""
     ways = {"hint": "the bowl is not on the stove", "need": "I need the bowl on the stove"}
     ways["question"] = "could the bowl be on the stove"
     for seed in seeds:
@@ -185,7 +185,7 @@ def test_phrasing_is_compared_with_the_others_without_controls(run, made):
 
 
 def test_seeds_of_one_wording_are_not_independent(run, made):
-    """Three wordings, one of them lost, with however many seeds: chance."""
+    """One of three wordings fails with every seed, which may be due to chance."""
     rows = [each for each in said_as(made, "question", seeds=range(20)) if each.condition.endswith("0")]
     assert by(diagnose(AsRead(run(rows))))[Flaw.WORDING] is Verdict.NOT_FOUND
 
@@ -236,7 +236,7 @@ def test_several_runs_of_a_policy_give_one_diagnosis(run, made):
 
 
 def test_each_run_has_its_own_p_per_row(run, made):
-    """The same condition in two runs: one loses everything there, the other nothing."""
+    """The same condition in two runs: one loses all successes, the other none."""
     labels = {"axis": "world", "change": "position", "plausible": True}
 
     def measured(lost: bool):

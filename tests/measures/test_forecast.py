@@ -1,4 +1,4 @@
-"""A plan counts the same tests as the report that comes of it."""
+"""The forecast of a plan counts the same tests as the report on the run."""
 
 from __future__ import annotations
 

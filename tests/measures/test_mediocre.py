@@ -19,7 +19,7 @@ CHOSEN = (
     "pro position,environment,semantic,task,task=known,task=two,object=colour,object=pattern,"
     "displace=0.2,words=xxx,words=empty"
 )
-"""As few conditions of a whole experiment as tell these flaws apart."""
+"""Smallest set of conditions that distinguishes these flaws."""
 
 
 @cache
@@ -29,7 +29,7 @@ def found(policy: str, seeds: int = 4) -> dict[str, Finding]:
 
 
 def most_asked() -> str:
-    """The task that others are asked for most often."""
+    """Return the task that is requested most often in the scenes of other tasks."""
     plan = planned(CHOSEN, GOALS, 1)
     asked = Counter(task for spec in plan for task in asked_tasks(spec) if task != spec.task)
     return asked.most_common(1)[0][0]
@@ -64,7 +64,7 @@ def test_policy_that_follows_requests_does_not_ignore_words():
 
 
 def test_other_tasks_are_compared_with_the_control_of_the_requested_task():
-    """Whoever cannot do one task cannot do it when asked for it elsewhere."""
+    """A policy that fails a task also fails it when it is requested in the scene of another task."""
     assert found("bad at one")[Flaw.OTHER_TASKS].verdict is Verdict.NOT_FOUND
     profile, _ = examined(policies()["bad at one"], planned(CHOSEN, GOALS, 4), "bad at one")
     asked = {str(drop.group["condition"]): drop for drop in profile[OTHER_TASKS.name].asked[:-1]}
@@ -96,7 +96,7 @@ def test_flaw_in_some_tasks_names_them():
 
 
 def test_run_in_memory_has_the_diagnosis_of_its_file():
-    """What the simulation holds in memory, and measures in part, says the same as a file that is measured whole."""
+    """A simulated run in memory, measured lazily, has the same diagnosis as its file."""
     specs = planned(CHOSEN, GOALS, 1)
     assert plain(examined(policies()["half"], specs, "same")[1]) == plain(
         as_a_user(policies()["half"], specs, "same")
@@ -104,7 +104,7 @@ def test_run_in_memory_has_the_diagnosis_of_its_file():
 
 
 def test_row_is_significant_only_if_its_interval_excludes_zero():
-    """Other places cost success: certain over all combinations of factors, not from those episodes alone."""
+    """A position loss is significant over all combinations of factors, but not from its own episodes alone."""
     specs = planned("factors", GOALS[:4], 3)
     with drawn(Synthetic(even(0.8), {"position": 0.6}), specs, "rows").written() as store:
         found = profile(store)

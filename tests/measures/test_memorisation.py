@@ -17,14 +17,14 @@ SEEDS = range(6)
 
 
 def path_to(place, seed: int, *, way: int = 0, spread: float = 0.01, steps: int = 100) -> np.ndarray:
-    """To a place and back, by one of two ways, a little different for every seed."""
+    """Return a path to a place and back, by one of two ways, with noise that depends on the seed."""
     time = np.linspace(0, np.pi, steps + 1)[:, None]
     jitter = np.random.default_rng(seed).normal(scale=spread, size=3)
     return np.sin(time) * (np.array(place) + jitter) + way * 0.15 * np.sin(2 * time) * np.array([0, 0, 1])
 
 
 def usual(task: str, seed: int, condition: str = "") -> np.ndarray:
-    """The path of a control, which a policy that memorised it repeats under every condition."""
+    """Return the path of a control, which a memorising policy repeats under every condition."""
     return path_to(PLACES[task], seed)
 
 
@@ -64,7 +64,7 @@ def test_replaying_policy_scores_one(run, made):
 
 
 def test_policy_that_memorised_tasks_but_not_seeds_scores_high(run, made):
-    """Its path is a draw from what it does in controls, by either of two ways."""
+    """Its paths are drawn from those of its controls, by either of two ways."""
 
     def control(task: str, seed: int) -> np.ndarray:
         return path_to(PLACES[task], seed, way=seed % 2)
@@ -78,7 +78,7 @@ def test_policy_that_memorised_tasks_but_not_seeds_scores_high(run, made):
 
 
 def test_reacting_policy_scores_zero(run, made):
-    """It waits where words mean nothing, and goes where things are now."""
+    """The policy waits if the instruction is nonsense, and goes to the new positions of objects."""
 
     def notice(task: str, seed: int, condition: str) -> np.ndarray:
         if condition in ("nonsense", "removed"):
@@ -237,7 +237,7 @@ def test_guessable_instructions_and_requests_that_include_the_control_task_are_n
 
 
 def test_other_requests_are_separate_from_nonsense(run, made):
-    """It does what it is asked for, and what is usual where it is asked for nothing."""
+    """The policy follows requests, and performs the trained task under nonsense."""
 
     def obeys(task: str, seed: int, condition: str) -> np.ndarray:
         x, y, z = PLACES[task]

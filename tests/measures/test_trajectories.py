@@ -16,7 +16,7 @@ from .conftest import dtw
 def path_to(
     target: tuple[float, float, float], steps: int = 100, wiggle: float = 0.0, seed: int = 0
 ) -> np.ndarray:
-    """Straight from the origin to a place and back, with some noise that is no jump."""
+    """Return a straight path from the origin to a place and back, with smooth noise."""
     time = np.linspace(0, 2, steps + 1)[:, None]
     phase = np.random.default_rng(seed).uniform(0, 2 * np.pi, 3)
     return np.minimum(time, 2 - time) * np.array(target) + wiggle * np.sin(
@@ -42,7 +42,7 @@ def test_distances_are_exact():
 
 
 def test_planted_near_and_far_failures_are_separated(run, made):
-    """Failures linger after the path of success, or go somewhere else from the start."""
+    """Near failures pause after the successful path; far failures go elsewhere from the start."""
     targets = {"libero_goal/1": (0.3, 0.1, 0.0), "libero_goal/4": (-0.1, 0.3, 0.1)}
     episodes, planted = [], {}
     for (task, target), seed in product(targets.items(), range(40)):
@@ -98,7 +98,7 @@ def test_failures_are_judged_only_with_paths_and_successes(run, made):
 
 
 def test_failures_within_a_centimetre_are_near(run, made):
-    """One word for one thing: what is close is what is near."""
+    """Failures within a centimetre count as both close and near."""
     here = (0.3, 0.1, 0.0)
     heights = [0.0] * 5 + [-0.006, 0.006, -0.007, 0.007, 0.008]
     episodes = [
