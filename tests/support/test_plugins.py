@@ -152,8 +152,8 @@ def test_a_perturbation_and_an_experiment_are_used_by_name_and_by_address(
     exported = json.loads(with_plugin("export", "a.assay", "--json", "-").stdout)
     assert exported[1]["instruction"] == "TURN ON THE STOVE" and exported[1]["change"] == "wording"
     said = assay("report", tmp_path / "a.assay", "--json", tmp_path / "a.json")
-    assert said.status == 0 and "assay_example" in said.err, (
-        "it is missed in a line, and nothing else is lost"
+    assert said.status == 0 and "assay_example" in said.out, (
+        "the missing plugin is reported, and nothing else is lost"
     )
     assert json.loads((tmp_path / "a.json").read_text())["conditions"]
 
