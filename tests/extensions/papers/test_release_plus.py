@@ -87,7 +87,7 @@ def test_a_suffix_becomes_a_value(decoded: Callable[..., EpisodeSpec]):
 def test_joint_angles_come_from_the_releases_table(decoded: Callable[..., EpisodeSpec], tmp_path: Path):
     name = f"{GOAL}_view_0_0_100_0_0_initstate_17"
     missing = decoded(name, "Robot Initial States")
-    with pytest.raises(PerturbationError, match="has no joint angles for start 17"):
+    with pytest.raises(PerturbationError, match="has no joint angles of the start 17"):
         task_of(missing)
     (tmp_path / JOINTS).parent.mkdir(parents=True)
     angles = [0.1, -0.2, 0.0, -2.3, 0.0, 2.2, 0.8]

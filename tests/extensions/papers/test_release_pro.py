@@ -207,9 +207,9 @@ def test_a_frozen_file_starts_from_its_own_states_and_the_control_from_liberos(s
 @pytest.mark.parametrize(
     ("suffix", "change", "reason"),
     [
-        ("swap", Distractors(1), "a different scene from the task of that name"),
+        ("swap", Distractors(1), "another scene than the task of that name"),
         ("swap", Say("Put the bowl on the plate"), "nothing is changed in it"),
-        ("swap", OtherTask("turn on the stove", ("TurnOn flat_stove_1",)), "a different goal from the task"),
+        ("swap", OtherTask("turn on the stove", ("TurnOn flat_stove_1",)), "another goal than the task"),
     ],
 )
 def test_a_file_with_another_change_is_unavailable(

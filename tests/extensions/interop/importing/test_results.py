@@ -123,7 +123,7 @@ def test_an_exported_table_can_be_imported_again_and_its_episodes_cannot_be_repl
     columns = ("task", "seed", "condition", "outcome", "steps", "change")
     with Store.reading(again.out) as store:
         assert store.frame().select(columns).equals(frame.select(columns))
-    with pytest.raises(AssayError, match="the episode was run with another tool"):
+    with pytest.raises(AssayError, match="it was run with another tool"):
         api.load_run(done.out).episodes[frame["key"][1]].replay()
 
 

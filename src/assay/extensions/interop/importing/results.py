@@ -36,7 +36,7 @@ FORMATS: tuple[ResultFormat, ...] = (*HARNESS_FORMATS, LOG_FORMAT, CSV_FORMAT)
 EXPERIMENT = "imported"
 REWORDED = plus_condition(PLUS_CATEGORIES["language"][0])
 """Name of the condition for LIBERO-plus's rewordings."""
-NOT_REPEATABLE = "the episode was run with another tool, whose results do not describe the perturbation"
+NOT_REPEATABLE = "it was run with another tool, whose results do not describe the perturbation"
 _HEAD_BYTES = 65_536
 """Number of leading bytes from which a file's format is recognised."""
 

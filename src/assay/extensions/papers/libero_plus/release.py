@@ -104,7 +104,7 @@ def _changes(
         yield from _view(*decoded.view)
     if decoded.start:
         angles = starts.get(decoded.start)
-        problem = f"{folder / plus.JOINTS}: has no joint angles for start {decoded.start}"
+        problem = f"{folder / plus.JOINTS}: has no joint angles of the start {decoded.start}"
         yield "joint angles", Unavailable(problem) if angles is None else StartJoints(angles)
     if decoded.noise is not None:
         yield _noise(decoded.noise, entry)

@@ -168,11 +168,11 @@ def _frozen(file: FrozenFile) -> Variant:
     names, others = ({entity.name for entity in scene.entities} for scene in scenes)
     differing, problem = differences(original.task, result), ""
     if len(sizes) > 1 or names.isdisjoint(others):
-        problem = "its file has a different scene from the task of that name"
+        problem = "its file has another scene than the task of that name"
     elif Change.TASK in differing and file.dimension != "task":
-        problem = "its file has a different goal from the task of that name"
+        problem = "its file has another goal than the task of that name"
     elif not differing:
-        problem = "its file is the unchanged task: nothing is changed in it"
+        problem = "its file is the task itself: nothing is changed in it"
     if problem:
         return Variant(condition, (Unavailable(problem, file.path.name),), labels)
     changes = (FromFile(loaded.id), *((Say(loaded.instruction.text),) if reworded else ()))
