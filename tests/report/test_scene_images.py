@@ -8,15 +8,7 @@ from PIL import Image
 
 from assay import tasks
 from assay.errors import AssetError, RenderingError
-from assay.report.scene_images import (
-    ASSET_COLUMNS,
-    ASSET_SCALE,
-    ASSET_SIZE,
-    save_asset_sheet,
-    save_task_image,
-)
-from assay.report.sheets import MARGIN
-from assay.sim.packs.pack import AssetPack
+from assay.report.scene_images import save_task_image
 from assay.sim.simulation import Simulation
 
 pytestmark = pytest.mark.usefixtures("drawing")
@@ -42,20 +34,3 @@ def test_a_failed_rendering_leaves_no_file(tmp_path: Path, no_assets: Path):
         with pytest.raises(error):
             save_task_image(task, file, **options)
     assert not file.exists()
-
-
-class FewThings(AssetPack):
-    """An asset pack with two shapes, one of them in two colours, and a fixture."""
-
-    @property
-    def categories(self) -> frozenset[str]:
-        return frozenset({"akita_black_bowl", "akita_red_bowl", "butter", "flat_stove"})
-
-
-def test_an_asset_sheet_has_a_cell_for_each_category(tmp_path: Path):
-    image = Image.open(save_asset_sheet(tmp_path / "new" / "sheet.png", FewThings()))
-    side = ASSET_SCALE * ASSET_SIZE
-    assert image.width == ASSET_COLUMNS * (side + MARGIN) + MARGIN and image.height // side == 1
-    bottom = np.asarray(image)[image.height - side - MARGIN :]
-    cells = {bottom[:, n * (side + MARGIN) :][:, :side].tobytes() for n in range(ASSET_COLUMNS)}
-    assert len(cells) >= len(FewThings().categories)

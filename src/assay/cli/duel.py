@@ -36,12 +36,6 @@ Margin = Annotated[
 Each = Annotated[
     bool, typer.Option("--each", help="Require a verdict on every condition, not only on all together.")
 ]
-JUnit = Annotated[
-    Path | None,
-    typer.Option(
-        "--junit", metavar="FILE", help="Write a JUnit XML file, in which the verdict `worse` is a failure."
-    ),
-]
 
 
 @run_options(
@@ -79,7 +73,6 @@ def duel(
     label_a: Annotated[str | None, typer.Option(help="Name of A in reports.")] = None,
     label_b: Annotated[str | None, typer.Option(help="Name of B in reports.")] = None,
     target: JsonFile = None,
-    junit: JUnit = None,
     markdown: Markdown = None,
     yes: Yes = False,
 ) -> None:
@@ -115,7 +108,7 @@ def duel(
             observer=display,
             options=options,
         )
-    _print_judgement(result.judgement, "assay duel", target, junit, markdown)
+    _print_judgement(result.judgement, target, markdown)
     say(f"recorded in {result.runs[0]} and {result.runs[1]}", aside=True)
     broken = []
     for path in result.runs:
@@ -143,7 +136,6 @@ def gate(
     margin: Margin = 0.05,
     each: Each = False,
     target: JsonFile = None,
-    junit: JUnit = None,
     markdown: Markdown = None,
 ) -> None:
     """Judge whether a run is better than a baseline, equivalent, not worse or worse, on the episodes of both.
@@ -154,23 +146,18 @@ def gate(
     from assay.api import running
 
     judgement = running.gate(run, baseline, margin=margin, each=each)
-    _print_judgement(judgement, "assay gate", target, junit, markdown)
+    _print_judgement(judgement, target, markdown)
     raise typer.Exit(judgement.status)
 
 
-def _print_judgement(
-    judgement: Judgement, name: str, target: str | None, junit_file: Path | None, markdown_file: Path | None
-) -> None:
+def _print_judgement(judgement: Judgement, target: str | None, markdown: Path | None) -> None:
     """Write the files, and print the verdict, the table and the notes."""
-    from assay.measures.gate import judgement_table, junit, verdict_sentences
+    from assay.measures.gate import judgement_table, verdict_sentences
 
     results = judgement_table(judgement)
-    markdown = f"## B is {judgement.verdict}\n\n{results.as_markdown()}"
-    texts = {junit_file: junit(judgement, name), markdown_file: markdown}
-    for file, text in texts.items():
-        if file is not None:
-            file.write_text(text, encoding="utf-8")
-            say(f"written to {file}", aside=True)
+    if markdown is not None:
+        markdown.write_text(f"## B is {judgement.verdict}\n\n{results.as_markdown()}", encoding="utf-8")
+        say(f"written to {markdown}", aside=True)
     if target is not None and write_json(judgement.as_json(), target):
         return
     verdict, *notes = verdict_sentences(judgement)

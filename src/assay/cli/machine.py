@@ -188,7 +188,7 @@ def ui(
 
 
 assets_app = typer.Typer(
-    help="Locate or download LIBERO's and robosuite's assets, and draw the objects of a pack.",
+    help="Locate or download LIBERO's and robosuite's assets.",
     no_args_is_help=True,
 )
 
@@ -251,23 +251,6 @@ def show_command() -> None:
     from assay.sim.packs.locate import locate
 
     _print_assets(locate())
-
-
-@assets_app.command("sheet")
-def sheet_command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="PNG file to write.")],
-    assets: Annotated[str, typer.Option(help="Name of the asset pack.")] = "primitives",
-) -> None:
-    """Draw the objects of a pack as seen by the main camera at 256 x 256 pixels, enlarged three times.
-
-    Example: `assay assets sheet out/objects.png`
-    """
-    from assay.cli.options import check_picture
-    from assay.report.scene_images import save_asset_sheet
-    from assay.sim.packs.registry import load_pack
-
-    check_picture(file, "FILE")
-    say(f"sheet: {save_asset_sheet(file, load_pack(assets))}")
 
 
 def _print_assets(assets: LocatedAssets) -> None:

@@ -1,4 +1,4 @@
-"""Gate for continuous integration: whether a run is worse than a baseline, as sentences, a table and JUnit XML.
+"""Gate for continuous integration: whether a run is worse than a baseline, as sentences and a table.
 
 *Better* and *worse* are decided as in `assay compare` (Holm over conditions). *Equivalent* and *not worse* follow from
 its intervals, widened for the number of conditions (Bonferroni). A loss within the margin does not fail the gate.
@@ -6,9 +6,7 @@ its intervals, widened for the number of conditions (Bonferroni). A loss within 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from xml.etree import ElementTree
 
 import polars as pl
 
@@ -79,7 +77,7 @@ _CLAIMS = {
 
 def verdict_sentences(judgement: Judgement) -> list[str]:
     """Return the verdict and the reasons for it as sentences."""
-    texts = [format_line(judgement, judgement.overall)]
+    texts = [_describe_overall(judgement)]
     if judgement.each:
         parts = {
             verdict: [str(line.condition) for line in judgement.conditions if line.verdict is verdict]
@@ -102,17 +100,17 @@ def verdict_sentences(judgement: Judgement) -> list[str]:
     return [*texts, f"{basis}, at {level}, and hold jointly for all conditions; tasks are fixed."]
 
 
-def format_line(judgement: Judgement, line: Line) -> str:
-    """Describe the result of one comparison with its numbers."""
+def _describe_overall(judgement: Judgement) -> str:
+    """Describe the result over all conditions with its numbers."""
+    line = judgement.overall
     claim = _CLAIMS[line.verdict].format(
         a=f"A ({judgement.first})", b=f"B ({judgement.second})", margin=number(100 * judgement.margin)
     )
-    where = "" if line.condition is None else f"{line.condition}: "
     if line.change is None:
-        return f"{where}{claim}: no episode ended without an error in both runs."
+        return f"{claim}: no episode ended without an error in both runs."
     does = "succeeds in" if judgement.measure == "success" else "makes progress of"
     return (
-        f"{where}{claim}: B {does} {percent(line.second_rate)}, A {'in' if does == 'succeeds in' else 'of'} "
+        f"{claim}: B {does} {percent(line.second_rate)}, A {'in' if does == 'succeeds in' else 'of'} "
         f"{percent(line.first_rate)}; "
         f"difference {points(line.change)} points ({_format_interval(line)}), {plural(line.starts, 'start')}."
     )
@@ -138,21 +136,3 @@ def judgement_table(judgement: Judgement) -> Table:
 
 def _format_interval(line: Line) -> str:
     return f"{number(100 * line.low)} to {number(100 * line.high)}"
-
-
-def junit(judgement: Judgement, name: str) -> str:
-    """Return JUnit XML with a test case for each requested comparison: *worse* fails, *undecided* is skipped."""
-    verdicts = Counter(line.verdict for line in judgement.asked)
-    tags = {PairVerdict.WORSE: "failure", PairVerdict.UNDECIDED: "skipped"}
-    worse, undecided = (str(verdicts[verdict]) for verdict in tags)
-    counts = {"tests": str(len(judgement.asked)), "failures": worse, "skipped": undecided, "errors": "0"}
-    suite = ElementTree.Element("testsuite", {"name": name, **counts})
-    for line in judgement.asked:
-        attributes = {"classname": f"{name}: {judgement.second}", "name": line.condition or "overall"}
-        case, text = ElementTree.SubElement(suite, "testcase", attributes), format_line(judgement, line)
-        if line.verdict in tags:
-            ElementTree.SubElement(case, tags[line.verdict], message=text)
-        else:
-            ElementTree.SubElement(case, "system-out").text = text
-    ElementTree.indent(suite)
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

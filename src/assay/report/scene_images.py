@@ -1,4 +1,4 @@
-"""Images of tasks, scenes and assets: single files and contact sheets."""
+"""Images of tasks: single files, and a contact sheet of built-in tasks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from PIL import Image
 from assay import tasks
 from assay.report.sheets import SheetCell, save_sheet
 from assay.sim import Simulation, compile_scene, load_pack
-from assay.sim.packs.pack import AssetPack
-from assay.sim.portraits import portrait
 from assay.tasks import Scene, Task
-from assay.tasks.scene import Entity
 
 MAIN_CAMERA, WRIST_CAMERA = "agentview", "robot0_eye_in_hand"
 SHEET_SIZE = 384
@@ -37,11 +34,6 @@ LABEL_COLOURS = np.array(
     + [(hue * 37 % 200 + 40, hue * 91 % 200 + 40, hue * 53 % 200 + 40) for hue in range(1, 40)],
     dtype=np.uint8,
 )
-ASSET_SIZE = 72
-"""Maximum height and width of an asset in its image, in pixels before enlargement."""
-ASSET_SCALE = 3
-ASSET_COLUMNS = 7
-TABLE_COLOUR = np.array([0.72, 0.66, 0.58])
 
 
 def open_scene(scene: Scene, pack: str) -> closing[Simulation]:
@@ -79,19 +71,3 @@ def save_first_look(path: Path, pack: str, on_task: Callable[[str], None] = lamb
         cells.append(SheetCell(f"{task.id}   {task.instruction}", (), [[*views, labels]]))
     heading = f"Assay: built-in tasks with the asset pack {pack} (main camera, wrist camera, segmentation)"
     return save_sheet(path, heading, cells, columns=1)
-
-
-def save_asset_sheet(path: Path, pack: AssetPack) -> Path:
-    """Write a sheet with an image of every object category in an asset pack."""
-    cells = []
-    for name in sorted(pack.categories):
-        view = portrait(Entity("object", name), pack)
-        ground = np.broadcast_to(TABLE_COLOUR, view.colour.shape) * (1.0 - view.cover[..., None])
-        image = Image.fromarray((255 * np.clip(ground + view.colour, 0.0, 1.0)).astype(np.uint8))
-        image.thumbnail((ASSET_SIZE, ASSET_SIZE))
-        tile = Image.new("RGB", (ASSET_SIZE, ASSET_SIZE), tuple(int(255 * part) for part in TABLE_COLOUR))
-        tile.paste(image, ((ASSET_SIZE - image.width) // 2, (ASSET_SIZE - image.height) // 2))
-        side = ASSET_SCALE * ASSET_SIZE
-        pixels = np.asarray(tile.resize((side, side), Image.Resampling.NEAREST))
-        cells.append(SheetCell(name, (), [[pixels]]))
-    return save_sheet(path, f"{len(cells)} asset categories", cells, columns=ASSET_COLUMNS)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from PIL import Image
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome, rollout
@@ -29,7 +28,6 @@ from assay.extensions.generate.scenes import (
     write_scenes,
 )
 from assay.policies.oracle.policy import Oracle
-from assay.report.scene_images import SHEET_SIZE
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv
 from assay.tasks import Task
@@ -145,13 +143,3 @@ def test_tasks_are_kept_by_the_labels_of_earlier_scenes(tmp_path: Path, monkeypa
     assert write_scenes(tmp_path / "two", order, 4) == at_once, "whenever they are made"
     counts = count_labels(at_once)
     assert counts[Label("relation", "container")] == counts[Label("relation", "surface")] == 2
-
-
-def test_a_sheet_shows_every_scene(
-    made: GeneratedScene, no_assets: Path, assay: Callable[..., Any], tmp_path: Path, drawing: str
-):
-    tasks.save(made.tasks[0], tmp_path / "scenes" / "scene_000" / "0.json")
-    said = assay("scenes", "sheet", tmp_path / "scenes", "--out", tmp_path / "sheet.png")
-    assert said.status == 0
-    with Image.open(tmp_path / "sheet.png") as sheet:
-        assert sheet.width > 2 * SHEET_SIZE and sheet.height > SHEET_SIZE

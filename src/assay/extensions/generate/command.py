@@ -1,4 +1,4 @@
-"""`assay scenes`: generate scenes with tasks, and draw them."""
+"""`assay scenes`: generate scenes with tasks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from typing import Annotated
 import typer
 from rich.table import Column
 
-from assay.cli.options import Assets, Processes, check_picture
-from assay.errors import RenderingError, TaskError, did_you_mean
+from assay.cli.options import Assets, Processes
+from assay.errors import TaskError, did_you_mean
 from assay.support.console import number_of, output, progress_bar, say, table_of
-
-MAX_SHEET_SCENES = 40
-"""Maximum number of scenes on one sheet."""
 
 app = typer.Typer(help="Generate scenes with solvable tasks.", no_args_is_help=True)
 
@@ -93,38 +90,3 @@ def generate(
     for reason, times in refused.most_common():
         table.add_row(str(times), reason)
     output.print(table)
-
-
-@app.command()
-def sheet(
-    tasks: Annotated[str, typer.Argument(help="Folder of generated scenes, or one of its task files.")],
-    out: Annotated[Path, typer.Option(help="PNG file to write.")],
-    assets: Assets = None,
-) -> None:
-    """Render scenes as seen by the main and wrist cameras, with their instructions."""
-    from assay.report.scene_images import MAIN_CAMERA, SHEET_SIZE, WRIST_CAMERA, open_scene
-    from assay.report.sheets import SheetCell, save_sheet
-    from assay.tasks import Scene, Task, resolve
-
-    check_picture(out, "--out")
-    scenes: dict[Scene, list[Task]] = {}
-    for task in resolve(tasks):
-        scenes.setdefault(task.scene, []).append(task)
-    if len(scenes) > MAX_SHEET_SCENES:
-        raise RenderingError(
-            f"a sheet of {len(scenes)} scenes is too large; the maximum is {MAX_SHEET_SCENES}"
-        )
-    cells = []
-    with progress_bar() as bar:
-        progress = bar.add_task("scenes", total=len(scenes))
-        for scene, in_scene in scenes.items():
-            with open_scene(scene, assets or "primitives") as world:
-                start = world.reset(world.sample(0))
-                images = [start.image(camera, SHEET_SIZE) for camera in (MAIN_CAMERA, WRIST_CAMERA)]
-            file, _, digest = in_scene[0].id.rpartition("@")
-            title = Path(file).parent.name if file and digest else in_scene[0].id  # the folder of a task file
-            lines = [f"{number}. {task.instruction.text}" for number, task in enumerate(in_scene)]
-            cells.append(SheetCell(title, lines, [images]))
-            bar.update(progress, advance=1)
-        save_sheet(out, f"Scenes of {tasks}", cells, columns=2)
-    say(str(out))
