@@ -8,19 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Column
 
-from assay.cli.options import (
-    STOPPED,
-    JsonFile,
-    Markdown,
-    PolicyAddress,
-    PolicyLabel,
-    RunFile,
-    Yes,
-    note_primitives,
-    print_table,
-    run_options,
-    write_json,
-)
+from assay.cli import options as cli
 from assay.errors import RunError
 from assay.runs.options import RunOptions
 from assay.support.console import number_of, print_rows, say
@@ -38,7 +26,7 @@ Each = Annotated[
 ]
 
 
-@run_options(
+@cli.run_options(
     *("tasks", "seeds", "conditions", "workers", "assets", "states", "steps", "replan", "latency"),
     *("while_waiting", "certified", "retry_errors", "timeout"),
     workers="Number of worker processes per policy (default: one per two cores; 0 runs in this process).",
@@ -72,9 +60,9 @@ def duel(
     ] = None,
     label_a: Annotated[str | None, typer.Option(help="Name of A in reports.")] = None,
     label_b: Annotated[str | None, typer.Option(help="Name of B in reports.")] = None,
-    target: JsonFile = None,
-    markdown: Markdown = None,
-    yes: Yes = False,
+    target: cli.JsonFile = None,
+    markdown: cli.Markdown = None,
+    yes: cli.Yes = False,
 ) -> None:
     """Run two policies on the same episodes, and stop as soon as it is clear which one is better.
 
@@ -91,7 +79,7 @@ def duel(
     if per_start != "all" and (not per_start.isdecimal() or int(per_start) < 1):
         raise RunError(f"--per-start '{per_start}': expected an integer >= 1, or all")
     for policy in (first, second):
-        note_primitives(policy, options.assets)
+        cli.note_primitives(policy, options.assets)
     if first == second:
         say(f"note: A and B are the same policy, {first}", aside=True)
     with CountingDisplay(yes=yes) as display:
@@ -121,7 +109,7 @@ def duel(
             f"every episode of {names} ended in an error: fix the cause, then resume with --retry-errors"
         )
     if result.reason:
-        raise RunError(STOPPED.format(result.reason))
+        raise RunError(cli.STOPPED.format(result.reason))
     if result.left:
         say(f"at most {number_of(result.left, 'episode')} left: run the same command to resume", aside=True)
         raise typer.Exit(130)
@@ -135,8 +123,8 @@ def gate(
     baseline: Annotated[Path, typer.Option(metavar="BASE", help="Run file of the baseline.")],
     margin: Margin = 0.05,
     each: Each = False,
-    target: JsonFile = None,
-    markdown: Markdown = None,
+    target: cli.JsonFile = None,
+    markdown: cli.Markdown = None,
 ) -> None:
     """Judge whether a run is better than a baseline, equivalent, not worse or worse, on the episodes of both.
 
@@ -158,7 +146,7 @@ def _print_judgement(judgement: Judgement, target: str | None, markdown: Path | 
     if markdown is not None:
         markdown.write_text(f"## B is {judgement.verdict}\n\n{results.as_markdown()}", encoding="utf-8")
         say(f"written to {markdown}", aside=True)
-    if target is not None and write_json(judgement.as_json(), target):
+    if target is not None and cli.write_json(judgement.as_json(), target):
         return
     verdict, *notes = verdict_sentences(judgement)
     say(verdict, "bold")
@@ -172,12 +160,12 @@ def _print_judgement(judgement: Judgement, target: str | None, markdown: Path | 
 VIDEOS = "videos"
 
 
-@run_options(
+@cli.run_options(
     *("tasks", "seeds", "workers", "assets", "states", "steps", "replan", "certified", "retry_errors"),
     "timeout",
 )
 def search(
-    policy: PolicyAddress,
+    policy: cli.PolicyAddress,
     options: RunOptions,
     axes: Annotated[
         str,
@@ -196,15 +184,15 @@ def search(
         float, typer.Option(help="Success counts as lost if less than this fraction of it remains.")
     ] = 0.5,
     confidence: Annotated[float, typer.Option(help="Confidence level of each interval.")] = 0.95,
-    out: RunFile = None,
+    out: cli.RunFile = None,
     report: Annotated[
         Path | None,
         typer.Option(help="Folder for tables (LaTeX, CSV, Markdown), a figure and videos of failures."),
     ] = None,
     videos: Annotated[int, typer.Option(min=0, help="Maximum number of videos (with --report).")] = 6,
-    label: PolicyLabel = None,
-    target: JsonFile = None,
-    yes: Yes = False,
+    label: cli.PolicyLabel = None,
+    target: cli.JsonFile = None,
+    yes: cli.Yes = False,
 ) -> None:
     """Find the smallest change that breaks a policy: a displacement, darkness, a delay, a rewording, ...
 
@@ -218,7 +206,7 @@ def search(
     from assay.runs.display import print_errors, print_refused
     from assay.runs.store import Store
 
-    note_primitives(policy, options.assets)
+    cli.note_primitives(policy, options.assets)
     with CountingDisplay(yes=yes) as display:
         result = running.search(
             policy,
@@ -235,8 +223,8 @@ def search(
     if report is not None:
         written = write_report(result, report, videos)
         say(f"written to {report}", aside=True)
-    if target is None or not write_json(result.as_json() | {"videos": written}, target):
-        print_table(thresholds_table(result.thresholds))
+    if target is None or not cli.write_json(result.as_json() | {"videos": written}, target):
+        cli.print_table(thresholds_table(result.thresholds))
         for note in result.notes:
             say(note)
         say(f"{number_of(result.played, 'episode')} in {result.path}")
@@ -247,7 +235,7 @@ def search(
     if has_only_errors:
         raise RunError("every episode ended in an error: fix the cause, then resume with --retry-errors")
     if result.reason:
-        raise RunError(STOPPED.format(result.reason))
+        raise RunError(cli.STOPPED.format(result.reason))
     if not result.played and result.refused:
         raise RunError(
             "no episode was run: the oracle solves none of the scenes; choose other --tasks or more --steps"

@@ -11,19 +11,7 @@ from rich.box import SIMPLE
 from rich.table import Column
 from rich.text import Text
 
-from assay.cli.options import (
-    Assets,
-    ExperimentAddress,
-    JsonFile,
-    Markdown,
-    Yes,
-    check_picture,
-    complete_policy,
-    describe_fields,
-    print_table,
-    run_options,
-    write_json,
-)
+from assay.cli import options as cli
 from assay.errors import ExperimentError
 from assay.runs.options import RunOptions
 from assay.support.console import number_of, output, print_rows, progress_bar, say, table_of
@@ -42,7 +30,7 @@ def list_() -> None:
     for name in EXPERIMENTS:
         experiment, maker = load_experiment(name), EXPERIMENTS[name]
         about = experiment.about
-        summary = about if isinstance(maker, Experiment) else describe_fields(about, maker)
+        summary = about if isinstance(maker, Experiment) else cli.describe_fields(about, maker)
         rows.append((name, summary, experiment.tasks, str(len(experiment.seeds))))
     columns = (Column("experiment", no_wrap=True), "description and parameters", "tasks", "seeds")
     print_rows(columns, rows, box=SIMPLE)
@@ -51,7 +39,7 @@ def list_() -> None:
 
 @app.command()
 def show(
-    experiment: ExperimentAddress,
+    experiment: cli.ExperimentAddress,
     selection: Annotated[
         str | None, typer.Option("--tasks", help="Tasks to show (default: the experiment's).")
     ] = None,
@@ -64,7 +52,7 @@ def show(
         Path | None,
         typer.Option(help="Save a picture of every condition beside its control to this PNG file."),
     ] = None,
-    assets: Assets = None,
+    assets: cli.Assets = None,
 ) -> None:
     """Show the conditions of an experiment: episodes per seed, and the instruction and perturbations for one task.
 
@@ -80,7 +68,7 @@ def show(
     design = load_experiment(experiment).only(conditions)
     chosen = design.choose(selection)
     if sheet is not None:
-        check_picture(sheet, "--sheet")
+        cli.check_picture(sheet, "--sheet")
         if selection is not None and len(chosen) > MOST_ON_SHEET:
             raise ExperimentError(
                 f"--sheet: {len(chosen)} tasks do not fit on one sheet: expected at most {MOST_ON_SHEET}; see --tasks"
@@ -142,9 +130,11 @@ def perturbations(
     print_rows((Column("perturbation", no_wrap=True), "description"), rows, box=SIMPLE)
 
 
-@run_options("tasks", "seeds", "conditions", "assets", "states", "hold_start", "workers", "ray", "timeout")
+@cli.run_options(
+    "tasks", "seeds", "conditions", "assets", "states", "hold_start", "workers", "ray", "timeout"
+)
 def certify(
-    experiment: ExperimentAddress,
+    experiment: cli.ExperimentAddress,
     options: RunOptions,
     tries: Annotated[
         int,
@@ -152,7 +142,7 @@ def certify(
             min=1, max=10, help="Number of attempts per scene; all but the first have actuation noise."
         ),
     ] = 1,
-    target: JsonFile = None,
+    target: cli.JsonFile = None,
 ) -> None:
     """Run the oracle on every scene of an experiment, and count the solved scenes. The same command resumes.
 
@@ -191,7 +181,7 @@ def certify(
         summaries = summarise(plan.specs, cache, tries)
     if target is not None:
         conditions = [summary.as_json() for summary in summaries]
-        if write_json({"experiment": experiment, "tries": tries, "conditions": conditions}, target):
+        if cli.write_json({"experiment": experiment, "tries": tries, "conditions": conditions}, target):
             return
     names = ["certified", "rate", "steps", *(["disturbed"] if tries > 1 else [])]
     table = table_of("condition", *(Column(name, justify="right", no_wrap=True) for name in names))
@@ -213,16 +203,18 @@ def certify(
     say(f"{ending.done} certificates made, the others were cached: {cache.file}")
 
 
-@run_options("tasks", "seeds", "conditions", "workers", "assets", "states", "steps", "certified", "timeout")
+@cli.run_options(
+    "tasks", "seeds", "conditions", "workers", "assets", "states", "steps", "certified", "timeout"
+)
 def audit(
-    experiment: ExperimentAddress,
+    experiment: cli.ExperimentAddress,
     options: RunOptions,
     policy: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ADDRESS",
             help="Address of an additional policy, e.g. a network trained without words (can be repeated).",
-            autocompletion=complete_policy,
+            autocompletion=cli.complete_policy,
         ),
     ] = None,
     least: Annotated[
@@ -236,9 +228,9 @@ def audit(
         Path | None,
         typer.Option(help="Folder for the run files, one per policy (default: runs/audit-EXPERIMENT)."),
     ] = None,
-    target: JsonFile = None,
-    markdown: Markdown = None,
-    yes: Yes = False,
+    target: cli.JsonFile = None,
+    markdown: cli.Markdown = None,
+    yes: cli.Yes = False,
 ) -> None:
     """Measure how much of an experiment can be solved without words, without images, or from memory alone.
 
@@ -268,8 +260,8 @@ def audit(
         )
         markdown.write_text(text, encoding="utf-8")
         say(f"written to {markdown}", aside=True)
-    if target is None or not write_json({"experiment": experiment, **shortcuts.as_json()}, target):
-        print_table(table)
+    if target is None or not cli.write_json({"experiment": experiment, **shortcuts.as_json()}, target):
+        cli.print_table(table)
         for line in sentences:
             say(line)
     if result.left:

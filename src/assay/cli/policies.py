@@ -15,14 +15,7 @@ import typer
 from rich.box import SIMPLE
 from rich.table import Column
 
-from assay.cli.options import (
-    JsonFile,
-    PolicyAddress,
-    describe_fields,
-    note_primitives,
-    run_options,
-    write_json,
-)
+from assay.cli import options as cli
 from assay.errors import RunError
 from assay.runs.options import RunOptions
 from assay.support.console import output, print_rows, progress_bar, say, table_of
@@ -47,7 +40,7 @@ def list_policies() -> None:
                 table.add_row(name, policy, str(error))
                 continue
             summary = (inspect.getdoc(maker) or "").partition("\n\n")[0].replace("\n", " ")
-            table.add_row(name, policy, describe_fields(summary, maker))
+            table.add_row(name, policy, cli.describe_fields(summary, maker))
         for scheme in world_servers(name):
             summary = (
                 f"A policy server with the {scheme} protocol; docs/policies.md describes its parameters."
@@ -62,7 +55,7 @@ def list_policies() -> None:
 
 
 def serve(
-    policy: PolicyAddress,
+    policy: cli.PolicyAddress,
     protocol: Annotated[str, typer.Option(help="Protocol: openpi or vla-eval.")] = "openpi",
     host: Annotated[
         str, typer.Option(help="Address to listen on; 0.0.0.0 accepts connections from other machines.")
@@ -96,7 +89,7 @@ def serve(
 TRIED_SEEDS = tuple(range(5))
 
 
-@run_options(
+@cli.run_options(
     *("tasks", "seeds", "workers", "assets", "states", "steps", "replan", "latency", "while_waiting"),
     "video",
     tasks="Tasks: all (default), suite names, task ids, task files or folders, separated by commas.",
@@ -105,10 +98,10 @@ TRIED_SEEDS = tuple(range(5))
     latency="Inference latency in control steps (50 ms).",
 )
 def try_policy(
-    policy: PolicyAddress,
+    policy: cli.PolicyAddress,
     options: RunOptions,
     out: Annotated[Path, typer.Option(help="Folder for videos (with --video).")] = Path("out/videos"),
-    json_file: JsonFile = None,
+    json_file: cli.JsonFile = None,
 ) -> None:
     """Run a policy on tasks from several initial states, and count its successes. Nothing is recorded."""
     from assay.episodes import Outcome, horizon, world_name, world_of
@@ -125,7 +118,7 @@ def try_policy(
     world = world_of(first)
     tasks, seeds = tuple(task.id for task in world.select(selection)), options.seeds or TRIED_SEEDS
     check_address(policy, world_name(first))
-    note_primitives(policy, options.assets)
+    cli.note_primitives(policy, options.assets)
     pack = options.assets or world.packs[0]
     world.pack_source(pack)
     world.digest(pack)  # raises if assets are missing
@@ -161,7 +154,7 @@ def try_policy(
     trials = by_task(attempts)
     errors = [episode for trial in trials for episode in trial.ending_in(Outcome.ERROR)]
     status = 130 if interrupted else int(len(errors) == len(attempts))
-    if json_file is not None and write_json({"tasks": [trial.as_json() for trial in trials]}, json_file):
+    if json_file is not None and cli.write_json({"tasks": [trial.as_json() for trial in trials]}, json_file):
         raise typer.Exit(status)
     widest = min(max(len(trial.task) for trial in trials), 30)  # paths may be wrapped, ids may not
     rows = []

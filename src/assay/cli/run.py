@@ -10,19 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Column
 
-from assay.cli.options import (
-    STOPPED,
-    ExperimentAddress,
-    JsonFile,
-    PolicyAddress,
-    PolicyLabel,
-    RunFile,
-    Yes,
-    complete_policy,
-    note_primitives,
-    run_options,
-    write_json,
-)
+from assay.cli import options as cli
 from assay.errors import RunError
 from assay.runs.options import RunOptions, run_command
 from assay.support.console import number_of, print_rows, right, say, working
@@ -33,12 +21,12 @@ if TYPE_CHECKING:
     from assay.runs.plan import RunPlan
 
 
-@run_options(*(option.name for option in fields(RunOptions)))
+@cli.run_options(*(option.name for option in fields(RunOptions)))
 def run(
-    experiment: ExperimentAddress,
-    policy: PolicyAddress,
+    experiment: cli.ExperimentAddress,
+    policy: cli.PolicyAddress,
     options: RunOptions,
-    out: RunFile = None,
+    out: cli.RunFile = None,
     track: Annotated[
         str | None,
         typer.Option(metavar="TOOL", help="Log episodes to a tracker: wandb or trackio."),
@@ -46,8 +34,8 @@ def run(
     project: Annotated[
         str, typer.Option(help="Name of the project in the tracker (with --track).")
     ] = "assay",
-    label: PolicyLabel = None,
-    yes: Yes = False,
+    label: cli.PolicyLabel = None,
+    yes: cli.Yes = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan and its estimated duration, then exit.")
     ] = False,
@@ -62,7 +50,7 @@ def run(
     from assay.runs.execute import default_path
 
     path = out or default_path(experiment, policy, options.shard)
-    note_primitives(policy, options.assets)
+    cli.note_primitives(policy, options.assets)
     if dry_run:
         from assay.measures.forecast import forecast
         from assay.runs.plan import RunPlan
@@ -94,7 +82,7 @@ def run(
     if others > 0:
         say(f"not executed: {number_of(others, 'planned episode')} with other tasks, seeds or conditions")
     if ending.reason:
-        raise RunError(STOPPED.format(ending.reason))
+        raise RunError(cli.STOPPED.format(ending.reason))
     if ending.left:
         raise typer.Exit(130)
     if status.errors:
@@ -112,16 +100,16 @@ SEED_COUNTS = (5, 10, 20, 50)
 """Numbers of seeds that are shown in addition to the planned number."""
 
 
-@run_options("tasks", "seeds", "conditions", "workers", "assets", "states", "steps", "certified")
+@cli.run_options("tasks", "seeds", "conditions", "workers", "assets", "states", "steps", "certified")
 def plan(
-    experiment: ExperimentAddress,
+    experiment: cli.ExperimentAddress,
     options: RunOptions,
     policy: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
             help="Address of the policy whose episode duration and control success rate are estimated.",
-            autocompletion=complete_policy,
+            autocompletion=cli.complete_policy,
         ),
     ] = None,
     budget: Annotated[
@@ -150,7 +138,7 @@ def plan(
         typer.Option(min=0, help="Number of episodes to time if the policy has no earlier runs; 0 for none."),
     ] = 3,
     runs: Annotated[Path, typer.Option(help="Folder of earlier runs.")] = Path("runs"),
-    target: JsonFile = None,
+    target: cli.JsonFile = None,
 ) -> None:
     """Estimate the cost of a run (episodes, certificates, time) and the losses that it can detect.
 
@@ -171,7 +159,7 @@ def plan(
     share = None if success is None else success / 100
     with working("estimating"):
         estimate = forecast(planned, policy, folders=[runs], success=share, sample=sample if policy else 0)
-    if target is not None and write_json(
+    if target is not None and cli.write_json(
         {"experiment": experiment, "policy": policy, **estimate.as_json()}, target
     ):
         return

@@ -12,17 +12,7 @@ import typer
 from rich.box import SIMPLE
 from rich.table import Column
 
-from assay.cli.options import (
-    FigureFormat,
-    FigureWidth,
-    Font,
-    FontSize,
-    JsonFile,
-    Labels,
-    Names,
-    print_settings,
-    write_json,
-)
+from assay.cli import options as cli
 from assay.errors import AssayError, RunError
 from assay.support.console import number_of, print_rows, right, say, working
 
@@ -44,7 +34,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the page (index.html), figures and tables.")
     ] = None,
-    target: JsonFile = None,
+    target: cli.JsonFile = None,
     paper: Annotated[
         str | None,
         typer.Option(
@@ -62,12 +52,12 @@ def report(
             "(LIBERO-Para's), or ours with changes: 'floor=0&least_successes=3&with_controls=false'."
         ),
     ] = "ours",
-    label: Labels = None,
-    figures: FigureFormat = None,
-    width: FigureWidth = "column",
-    font: Font = None,
-    font_size: FontSize = 8.0,
-    names: Names = None,
+    label: cli.Labels = None,
+    figures: cli.FigureFormat = None,
+    width: cli.FigureWidth = "column",
+    font: cli.Font = None,
+    font_size: cli.FontSize = 8.0,
+    names: cli.Names = None,
 ) -> None:
     """Report what broke, how certain that is, and why: in the terminal, as a self-contained page, or as JSON.
 
@@ -102,14 +92,16 @@ def report(
         return
     if published:
         raise RunError("--published needs --paper NAME")
-    how = print_settings(figures, width, font, font_size, names, out)
+    how = cli.print_settings(figures, width, font, font_size, names, out)
     if out is not None:
         check_writable(out, folder=True)
     runs = name_runs([*found], label or ())
     reports, left_out = _read(runs, near_far_rule(near_far))
     compared = compare_suites(runs, reports) if len(reports) > 1 else []
     if target is not None:
-        write_json(reports[0].as_json() if len(runs) == 1 else as_json(reports, compared, left_out), target)
+        cli.write_json(
+            reports[0].as_json() if len(runs) == 1 else as_json(reports, compared, left_out), target
+        )
     is_aside = target == "-"  # standard output is for the JSON alone
     if is_aside:
         for report in reports:
@@ -204,8 +196,8 @@ def _read(runs: dict[str, Path], rule: NearFarRule) -> tuple[list[RunReport], di
 
 def compare(
     paths: Annotated[list[Path], typer.Argument(metavar="RUN", help="Two or more run files, NAME.assay.")],
-    target: JsonFile = None,
-    label: Labels = None,
+    target: cli.JsonFile = None,
+    label: cli.Labels = None,
     margin: Annotated[
         float,
         typer.Option(
@@ -215,11 +207,11 @@ def compare(
     out: Annotated[
         Path | None, typer.Option(help="Folder for tables (LaTeX, CSV, Markdown) and a figure of the losses.")
     ] = None,
-    figures: FigureFormat = None,
-    width: FigureWidth = "column",
-    font: Font = None,
-    font_size: FontSize = 8.0,
-    names: Names = None,
+    figures: cli.FigureFormat = None,
+    width: cli.FigureWidth = "column",
+    font: cli.Font = None,
+    font_size: cli.FontSize = 8.0,
+    names: cli.Names = None,
 ) -> None:
     """Compare runs on the episodes that all of them contain: success rates, and losses due to perturbations.
 
@@ -232,7 +224,7 @@ def compare(
     from assay.report.for_papers import write_printed
     from assay.report.run_report import name_runs
 
-    how = print_settings(figures or ("pdf" if out else None), width, font, font_size, names, out)
+    how = cli.print_settings(figures or ("pdf" if out else None), width, font, font_size, names, out)
     if len(paths) < 2:
         raise RunError("compare: expected at least two runs")
     if len(set(paths)) < len(paths):
@@ -248,7 +240,7 @@ def compare(
         write_printed(out, drawings, list(comparison_tables(comparison)), how, every_form=True)
         say(f"written to {out}", aside=True)
     if target is not None:
-        write_json(comparison.as_json(), target)
+        cli.write_json(comparison.as_json(), target)
     if target == "-":
         return
     for pair in combinations(runs, 2):
@@ -335,7 +327,7 @@ def list_runs(
 @app.command()
 def show(
     path: Annotated[Path, typer.Argument(metavar="RUN", help="Run file, NAME.assay.")],
-    target: JsonFile = None,
+    target: cli.JsonFile = None,
 ) -> None:
     """Show the provenance of a run and its success by condition."""
     from assay.api.recorded import Run
@@ -356,7 +348,7 @@ def show(
                 "clipping": store.clipping()._asdict(),
                 "refused": count_reasons(refused),
             }
-            if write_json(content, target):
+            if cli.write_json(content, target):
                 return
     columns = (Column(justify="right", no_wrap=True), "")
     print_rows(columns, describe_meta(meta), box=None, show_header=False, pad_edge=False)

@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from assay.policies.oracle.motion import DOWN, HALF_TURN, cross, easier_flip, facing, rotation_between
+from assay.policies.oracle import motion
 from assay.policies.oracle.scene_state import SceneState, contacts
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex, geom_boxes
@@ -198,8 +198,8 @@ def grasps_of_piece(
             continue
         leans = abs(axis[2]) >= MAX_AXIS_SINE
         across = axis if leans else np.array([axis[0], axis[1], 0.0]) / np.hypot(axis[0], axis[1])
-        straight = facing(DOWN - across * (DOWN @ across), across)[:, 2]
-        along = cross(straight, across)
+        straight = motion.facing(motion.DOWN - across * (motion.DOWN @ across), across)[:, 2]
+        along = motion.cross(straight, across)
         spare = max(0.0, float(np.abs(along @ rotation) @ half) - 0.012)
         offsets = (-0.6 * spare, 0.0, 0.6 * spare) if spare > 0.01 else (0.0,)
         for tilt, offset in product((0.0,) if leans else tilts, offsets):
@@ -209,7 +209,7 @@ def grasps_of_piece(
                 depth = float((half / np.maximum(slant, 1e-6)).min())
             else:
                 depth = float(np.abs(approach @ rotation) @ half)
-            rotation_there = facing(approach, across)
+            rotation_there = motion.facing(approach, across)
             twist = np.arccos(np.clip(abs(current[:, 0] @ rotation_there[:, 0]), 0.0, 1.0))
             shallow = max(0.0, 0.01 - depth) * 4
             deep = min(MAX_FINGER_DEPTH_M - depth, 0.3 * depth)
@@ -287,9 +287,9 @@ class Reach:
 
     def easier(self, position: np.ndarray, rotation: np.ndarray, width: float) -> tuple[np.ndarray, float]:
         """Return the rotation (3, 3), with the fingers swapped if that is easier, and the cost of the pose."""
-        best = first = easier_flip(self._scene, rotation)
+        best = first = motion.easier_flip(self._scene, rotation)
         least = np.inf
-        for candidate in (first, first @ HALF_TURN):
+        for candidate in (first, first @ motion.HALF_TURN):
             cost = self.cost(position, candidate, width)
             if cost < least:
                 best, least = candidate, cost
@@ -313,7 +313,7 @@ class Reach:
             way = np.concatenate(
                 [
                     position - data.site_xpos[site],
-                    rotation_between(data.site_xmat[site].reshape(3, 3), rotation),
+                    motion.rotation_between(data.site_xmat[site].reshape(3, 3), rotation),
                 ]
             )
             errors = np.array([np.linalg.norm(way[:3]), np.linalg.norm(way[3:])])

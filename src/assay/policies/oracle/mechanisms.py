@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from assay.policies.oracle import motion
 from assay.policies.oracle.grasps import (
     CLOSED_WIDTH_M,
     FINGERTIP_M,
@@ -17,21 +18,7 @@ from assay.policies.oracle.grasps import (
     geom_piece,
     grasps_of_piece,
 )
-from assay.policies.oracle.motion import (
-    CLOSED,
-    DOWN,
-    OPEN,
-    Motion,
-    action_towards,
-    cross,
-    easier_flip,
-    facing,
-    grip,
-    move,
-    rotation_about_z,
-    rotation_between,
-    travel,
-)
+from assay.policies.oracle.motion import Motion
 from assay.policies.oracle.scene_state import SceneState
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
@@ -73,36 +60,38 @@ def _pull(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> M
     def pull_direction() -> np.ndarray:
         if slides:
             return np.asarray(scene.axis(joint) * sense)
-        tangent = cross(scene.axis(joint), scene.data.geom_xpos[handle] - scene.anchor(joint)) * sense
+        tangent = motion.cross(scene.axis(joint), scene.data.geom_xpos[handle] - scene.anchor(joint)) * sense
         return np.asarray(tangent / np.linalg.norm(tangent))
 
     handle = _handle(scene, entity, joint, sense)
     for hold in sorted(_handle_grips(scene, handle, pull_direction()), key=lambda hold: hold.cost):
-        gripper = OPEN if hold.width == OPEN_WIDTH_M else CLOSED
+        gripper = motion.OPEN if hold.width == OPEN_WIDTH_M else motion.CLOSED
         start = scene.joint(joint)
         before = hold.position - hold.rotation[:, 2] * 0.09
         rotation, _ = Reach(scene, entity).easier(before, hold.rotation, OPEN_WIDTH_M)
         here, _ = scene.gripper_pose()
         clearance = max(before[2], scene.highest_between(here[:2], before[:2], entity)) + 0.04
-        yield from travel(scene, before, rotation, gripper, clearance=clearance)
-        yield from move(scene, hold.position, rotation, gripper, steps=30, near=0.006)
-        yield from grip(scene, CLOSED, steps=10 if gripper == OPEN else 1)
+        yield from motion.travel(scene, before, rotation, gripper, clearance=clearance)
+        yield from motion.move(scene, hold.position, rotation, gripper, steps=30, near=0.006)
+        yield from motion.grip(scene, motion.CLOSED, steps=10 if gripper == motion.OPEN else 1)
         last = scene.joint(joint)
         for step in range(70):
             if (scene.joint(joint) - value) * sense >= 0:
                 break
             here, _ = scene.gripper_pose()
             goal = here + pull_direction() * 0.03
-            if gripper == CLOSED:
+            if gripper == motion.CLOSED:
                 goal = hold.position + pull_direction() * (abs(scene.joint(joint) - start) + 0.03)
-            yield action_towards(scene, goal, rotation, CLOSED)
+            yield motion.action_towards(scene, goal, rotation, motion.CLOSED)
             if step % 12 == 11:
                 if abs(scene.joint(joint) - last) < (0.004 if slides else 0.02):
                     break
                 last = scene.joint(joint)
-        yield from grip(scene, OPEN, steps=6)
+        yield from motion.grip(scene, motion.OPEN, steps=6)
         here, rotation = scene.gripper_pose()
-        yield from move(scene, here - rotation[:, 2] * 0.08, rotation, OPEN, steps=14, near=0.02)
+        yield from motion.move(
+            scene, here - rotation[:, 2] * 0.08, rotation, motion.OPEN, steps=14, near=0.02
+        )
         if (scene.joint(joint) - value) * sense >= -0.003:
             return True
     return False
@@ -117,17 +106,17 @@ def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterat
     obstacles = Obstacles(scene, scene.solid_geoms)
     box = scene.box(handle)
     is_vertical = int(np.argmax(box.size)) == 2
-    across = cross(outward, DOWN)
+    across = motion.cross(outward, motion.DOWN)
     for tilt in HANDLE_TILTS:
-        approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
-        rotation = facing(approach, cross(approach, DOWN if is_vertical else across))
+        approach = -outward * np.cos(tilt) + motion.DOWN * np.sin(tilt)
+        rotation = motion.facing(approach, motion.cross(approach, motion.DOWN if is_vertical else across))
         position = box.centre + approach * 0.006
         yield Grasp(position, rotation, OPEN_WIDTH_M, obstacles.count_contacts(position, rotation, PALM))
     for tilt in () if is_vertical else HOOK_TILTS:
-        approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
-        rotation = facing(approach, across)
+        approach = -outward * np.cos(tilt) + motion.DOWN * np.sin(tilt)
+        rotation = motion.facing(approach, across)
         # Lowest point of the fingertips, relative to the grip site.
-        lowest = approach * FINGERTIP_M - cross(across, approach) * FINGER_WIDTH_M / 2
+        lowest = approach * FINGERTIP_M - motion.cross(across, approach) * FINGER_WIDTH_M / 2
         behind = box.centre - outward * (np.abs(outward) @ box.size / 2 + HOOK_DEPTH_M)
         behind[2] = box.high[2] - HOOK_DEPTH_M
         position = behind - lowest
@@ -137,20 +126,22 @@ def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterat
 def _push(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> Motion:
     """Push a drawer closed with the closed gripper."""
     inward = scene.axis(joint) * np.sign(value - scene.joint(joint))
-    approach = DOWN * np.cos(PUSH_TILT) + inward * np.sin(PUSH_TILT)
+    approach = motion.DOWN * np.cos(PUSH_TILT) + inward * np.sin(PUSH_TILT)
     handle = scene.box(_handle(scene, entity, joint, np.sign(scene.joint(joint) - value)))
     start = handle.centre - inward * (PUSH_START_M + 0.01)
-    rotation, _ = Reach(scene, entity).easier(start, facing(approach, cross(inward, DOWN)), CLOSED_WIDTH_M)
-    yield from travel(scene, start, rotation, CLOSED, clearance=start[2] + 0.2)
+    rotation, _ = Reach(scene, entity).easier(
+        start, motion.facing(approach, motion.cross(inward, motion.DOWN)), CLOSED_WIDTH_M
+    )
+    yield from motion.travel(scene, start, rotation, motion.CLOSED, clearance=start[2] + 0.2)
     for _ in range(80):
         if (value - scene.joint(joint)) * np.sign(value or 1.0) <= 0:
             break
         here, _ = scene.gripper_pose()
         goal = handle.centre + inward * ((here - handle.centre) @ inward + 0.04)
         goal[2] = start[2]
-        yield action_towards(scene, goal, rotation, CLOSED)
+        yield motion.action_towards(scene, goal, rotation, motion.CLOSED)
     here, _ = scene.gripper_pose()
-    yield from move(scene, here - inward * 0.06, rotation, CLOSED, steps=12, near=0.02)
+    yield from motion.move(scene, here - inward * 0.06, rotation, motion.CLOSED, steps=12, near=0.02)
     return bool((value - scene.joint(joint)) * np.sign(value or 1.0) <= 0.003)
 
 
@@ -164,21 +155,21 @@ def _turn(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> M
             return False
         height = scene.box(fin).high[2] - 0.012 - 0.004 * attempt
         position = np.array([anchor[0], anchor[1], height])
-        rotation = easier_flip(scene, grasps[0].rotation)
+        rotation = motion.easier_flip(scene, grasps[0].rotation)
         above = position + (0.0, 0.0, 0.09)
-        yield from travel(scene, above, rotation, OPEN, clearance=above[2] + 0.03)
-        yield from move(scene, position, rotation, OPEN, steps=30, near=0.005)
-        yield from grip(scene, CLOSED, steps=10)
+        yield from motion.travel(scene, above, rotation, motion.OPEN, clearance=above[2] + 0.03)
+        yield from motion.move(scene, position, rotation, motion.OPEN, steps=30, near=0.005)
+        yield from motion.grip(scene, motion.CLOSED, steps=10)
         for _ in range(40):
             remaining = value - scene.joint(joint)
             if abs(remaining) < 0.05:
                 break
             _, now = scene.gripper_pose()
-            turned = rotation_about_z(float(np.clip(remaining, -0.5, 0.5))) @ now
-            yield action_towards(scene, position, turned, CLOSED)
-        yield from grip(scene, OPEN, steps=6)
+            turned = motion.rotation_about_z(float(np.clip(remaining, -0.5, 0.5))) @ now
+            yield motion.action_towards(scene, position, turned, motion.CLOSED)
+        yield from motion.grip(scene, motion.OPEN, steps=6)
         here, now = scene.gripper_pose()
-        yield from move(scene, here + (0.0, 0.0, 0.1), now, OPEN, steps=14, near=0.02)
+        yield from motion.move(scene, here + (0.0, 0.0, 0.1), now, motion.OPEN, steps=14, near=0.02)
         if abs(value - scene.joint(joint)) < 0.15:
             return True
     return False
@@ -196,32 +187,34 @@ def _swing(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> 
 
     def push_point(ahead: float) -> np.ndarray:
         arm = outwards()
-        tangent = cross(axis, arm) * sense
+        tangent = motion.cross(axis, arm) * sense
         point = anchor + arm * 1.6 + tangent / np.linalg.norm(tangent) * ahead
         point[2] = scene.box(panel).high[2] - 0.022
         return np.asarray(point)
 
-    rotation = easier_flip(scene, facing(DOWN, outwards()))
+    rotation = motion.easier_flip(scene, motion.facing(motion.DOWN, outwards()))
     start = push_point(-PUSH_START_M)
     body = scene.model.jnt_bodyid[joint]
     frame = Obstacles(scene, (geom for geom in entity.geoms if scene.model.geom_bodyid[geom] != body))
     if frame.count_contacts(start, rotation):  # no room behind the door: pull it ajar first
         yield from _pull(scene, entity, joint, scene.joint(joint) + sense * AJAR_RAD)
-        rotation = easier_flip(scene, facing(DOWN, outwards()))
+        rotation = motion.easier_flip(scene, motion.facing(motion.DOWN, outwards()))
         start = push_point(-PUSH_START_M)
         here, _ = scene.gripper_pose()
         over = np.array([here[0], here[1], start[2] + 0.12])
-        yield from move(scene, over, rotation, CLOSED, steps=40, near=0.02, angle_tolerance=0.2)
-    yield from travel(scene, start, rotation, CLOSED, clearance=start[2] + 0.1, steps=40)
+        yield from motion.move(scene, over, rotation, motion.CLOSED, steps=40, near=0.02, angle_tolerance=0.2)
+    yield from motion.travel(scene, start, rotation, motion.CLOSED, clearance=start[2] + 0.1, steps=40)
     for _ in range(160):
         if (value - scene.joint(joint)) * sense <= 0.0:
             break
         rotation = min(
-            (facing(DOWN, outwards()), facing(DOWN, -outwards())),
-            key=lambda candidate: float(np.linalg.norm(rotation_between(scene.gripper_pose()[1], candidate))),
+            (motion.facing(motion.DOWN, outwards()), motion.facing(motion.DOWN, -outwards())),
+            key=lambda candidate: float(
+                np.linalg.norm(motion.rotation_between(scene.gripper_pose()[1], candidate))
+            ),
         )
-        yield action_towards(scene, push_point(0.06), rotation, CLOSED)
-    yield from move(scene, push_point(-0.12), rotation, CLOSED, steps=14, near=0.03)
+        yield motion.action_towards(scene, push_point(0.06), rotation, motion.CLOSED)
+    yield from motion.move(scene, push_point(-0.12), rotation, motion.CLOSED, steps=14, near=0.03)
     return bool((value - scene.joint(joint)) * sense <= 0.05)
 
 
@@ -231,5 +224,5 @@ def _handle(scene: SceneState, entity: EntityIndex, joint: int, sense: float) ->
     outward = scene.axis(joint) * sense
     if scene.model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_SLIDE:
         middle = np.mean([scene.data.geom_xpos[geom] for geom in parts], axis=0)
-        outward = cross(outward, middle - scene.anchor(joint))
+        outward = motion.cross(outward, middle - scene.anchor(joint))
     return max(parts, key=lambda geom: float(scene.box(geom).centre @ outward))

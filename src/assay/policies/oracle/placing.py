@@ -6,17 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.policies.oracle.motion import (
-    ANGLE_TOLERANCE_RAD,
-    CLOSED,
-    OPEN,
-    STALL_STEPS,
-    Motion,
-    action_towards,
-    grip,
-    move,
-    rotation_between,
-)
+from assay.policies.oracle import motion
+from assay.policies.oracle.motion import Motion
 from assay.policies.oracle.scene_state import SceneState, contacts
 from assay.sim.compile import EntityIndex
 
@@ -106,32 +97,32 @@ def place(
     if spot.outward is not None:
         for _ in range(2):
             goal = placing.gripper_position(spot.position + outward + (0.0, 0.0, spot.lift))
-            yield from move(scene, goal, rotation, CLOSED, steps=50, near=0.008)
+            yield from motion.move(scene, goal, rotation, motion.CLOSED, steps=50, near=0.008)
         for _ in range(60):
             remaining = spot.position - scene.pose(entity)[0]
             if -remaining @ spot.outward < 0.005 or not scene.fingers_touching(entity):
                 break
             goal = scene.gripper_pose()[0] + remaining + (0.0, 0.0, spot.lift)
-            yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.0, speed=0.6)
+            yield from motion.move(scene, goal, rotation, motion.CLOSED, steps=1, near=0.0, speed=0.6)
         if not scene.fingers_touching(entity):
             here, _ = scene.gripper_pose()
-            yield from move(scene, here + outward, rotation, OPEN, steps=20, near=0.02)
+            yield from motion.move(scene, here + outward, rotation, motion.OPEN, steps=20, near=0.02)
             return False
     if not (yield from placing.lower_onto_spot()):
         return False
-    gripper = OPEN
+    gripper = motion.OPEN
     if is_tight:
         gripper = HOLD_WIDTH  # a wide-open gripper may get caught between walls and lift them
         wide = scene.opening() + RELEASE_WIDTH_M
         for _ in range(8):
             if scene.opening() > wide:
                 break
-            yield from grip(scene, OPEN, steps=1)
+            yield from motion.grip(scene, motion.OPEN, steps=1)
     else:
-        yield from grip(scene, OPEN, steps=8)
+        yield from motion.grip(scene, motion.OPEN, steps=8)
     here, rotation = scene.gripper_pose()
     retreat = here + (0.0, 0.0, 0.1) if spot.outward is None else here - rotation[:, 2] * 0.05 + outward
-    yield from move(scene, retreat, rotation, gripper, steps=20, near=0.02)
+    yield from motion.move(scene, retreat, rotation, gripper, steps=20, near=0.02)
     return True
 
 
@@ -159,7 +150,7 @@ class _Placing:
         If the slip is too large to correct, return the rotation without slip.
         """
         corrected = self.desired @ self.scene.pose(self.entity)[1].T @ self.scene.gripper_pose()[1]
-        slip = np.linalg.norm(rotation_between(self.rotation, corrected))
+        slip = np.linalg.norm(motion.rotation_between(self.rotation, corrected))
         return corrected if slip < MAX_SLIP_RAD else self.rotation
 
     def carry(self, before: np.ndarray) -> Motion:
@@ -171,7 +162,9 @@ class _Placing:
         rotated = scene.rotated_box(entity, self.spot.rotation)
         deepest = min(scene.box(entity).low[2] - origin[2], rotated.low[2])
         height = max(origin[2], highest + CARRY_CLEARANCE_M - deepest)
-        yield from move(scene, here + (0.0, 0.0, height - origin[2]), None, CLOSED, steps=40, near=0.02)
+        yield from motion.move(
+            scene, here + (0.0, 0.0, height - origin[2]), None, motion.CLOSED, steps=40, near=0.02
+        )
         past: list[float] = []
         for _ in range(70):
             if not scene.fingers_touching(entity):
@@ -180,12 +173,14 @@ class _Placing:
             aim = self.corrected_rotation() if self.is_tight else self.rotation
             here, now = scene.gripper_pose()
             remaining = float(np.linalg.norm(goal - here))
-            twist = float(np.linalg.norm(rotation_between(now, aim)))
+            twist = float(np.linalg.norm(motion.rotation_between(now, aim)))
             past.append(remaining + 0.1 * twist)
-            stalled = len(past) > STALL_STEPS and past[-STALL_STEPS] - past[-1] < 0.001
-            if stalled or (remaining < (0.003 if self.spot.tight else 0.01) and twist < ANGLE_TOLERANCE_RAD):
+            stalled = len(past) > motion.STALL_STEPS and past[-motion.STALL_STEPS] - past[-1] < 0.001
+            if stalled or (
+                remaining < (0.003 if self.spot.tight else 0.01) and twist < motion.ANGLE_TOLERANCE_RAD
+            ):
                 break
-            yield action_towards(scene, goal, aim, CLOSED)
+            yield motion.action_towards(scene, goal, aim, motion.CLOSED)
         return True
 
     def lower_onto_spot(self) -> Motion:
@@ -207,11 +202,13 @@ class _Placing:
                 return bool(above < MAX_FALL_M)
             target = target + _shift_off_rim(scene, entity, nudge % 2)
             here, _ = scene.gripper_pose()
-            yield from move(scene, here + (0.0, 0.0, NUDGE_LIFT_M), rotation, CLOSED, steps=8, near=0.005)
+            yield from motion.move(
+                scene, here + (0.0, 0.0, NUDGE_LIFT_M), rotation, motion.CLOSED, steps=8, near=0.005
+            )
             for _ in range(10):
                 rotation = self.corrected_rotation()
                 goal = self.gripper_position(np.append(target[:2], scene.pose(entity)[0][2]))
-                yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.003)
+                yield from motion.move(scene, goal, rotation, motion.CLOSED, steps=1, near=0.003)
         return False
 
     def lower(self, target: np.ndarray, rotation: np.ndarray) -> Motion:
@@ -234,7 +231,7 @@ class _Placing:
                 return True
             remaining = target - origin
             goal = scene.gripper_pose()[0] + (remaining[0], remaining[1], -0.02)
-            yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.0)
+            yield from motion.move(scene, goal, rotation, motion.CLOSED, steps=1, near=0.0)
         return False
 
 

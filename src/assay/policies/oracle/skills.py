@@ -9,6 +9,7 @@ from itertools import count, islice
 
 import numpy as np
 
+from assay.policies.oracle import motion
 from assay.policies.oracle.grasps import (
     FINGERTIP_M,
     GRIPPER_AND_WRIST,
@@ -19,18 +20,7 @@ from assay.policies.oracle.grasps import (
     Reach,
     ranked_grasps,
 )
-from assay.policies.oracle.motion import (
-    CLOSED,
-    DOWN,
-    LEVEL_DIRECTIONS,
-    OPEN,
-    Motion,
-    easier_flip,
-    facing,
-    grip,
-    move,
-    travel,
-)
+from assay.policies.oracle.motion import Motion
 from assay.policies.oracle.placing import CARRY_CLEARANCE_M, PlacementSpot, place, put_back
 from assay.policies.oracle.scene_state import SceneState
 from assay.sim.compile import EntityIndex
@@ -109,9 +99,9 @@ def pick_and_place(
                 return True
             if scene.fingers_touching(entity):
                 yield from put_back(scene, entity, origin, standing)
-        yield from grip(scene, OPEN, steps=4)
+        yield from motion.grip(scene, motion.OPEN, steps=4)
         here, rotation = scene.gripper_pose()
-        yield from move(scene, here + (0.0, 0.0, 0.06), rotation, OPEN, steps=10, near=0.02)
+        yield from motion.move(scene, here + (0.0, 0.0, 0.06), rotation, motion.OPEN, steps=10, near=0.02)
     return False
 
 
@@ -126,7 +116,7 @@ def _find_open_position(scene: SceneState, entity: EntityIndex, grasp: Grasp) ->
 
     if scene.box(entity).size[2] > LOW_OBJECT_M or count_contacts(np.zeros(3)) < MIN_CONTACTS:
         return None
-    best = min((SLIDE_DISTANCE_M * way for way in LEVEL_DIRECTIONS), key=count_contacts)
+    best = min((SLIDE_DISTANCE_M * way for way in motion.LEVEL_DIRECTIONS), key=count_contacts)
     return np.asarray((scene.pose(entity)[0] + best)[:2]) if count_contacts(best) < MIN_CONTACTS else None
 
 
@@ -141,17 +131,17 @@ def lift(scene: SceneState, entity: EntityIndex, height: float) -> Motion:
         if (yield from _grasp_and_lift(scene, entity, replace(grasp, rotation=rotation))):
             here, rotation = scene.gripper_pose()
             remaining = height + 0.02 - scene.pose(entity)[0][2]
-            yield from move(scene, here + (0.0, 0.0, max(remaining, 0.0)), rotation, CLOSED)
+            yield from motion.move(scene, here + (0.0, 0.0, max(remaining, 0.0)), rotation, motion.CLOSED)
         if scene.pose(entity)[0][2] >= height:
             return True
-        yield from grip(scene, OPEN, steps=4)
+        yield from motion.grip(scene, motion.OPEN, steps=4)
     return False
 
 
 def _settle(scene: SceneState, entity: EntityIndex) -> Motion:
     """Wait for at least one step until an object is at rest, because it may be in the air in the initial state."""
     for _ in range(15):
-        yield from grip(scene, OPEN, steps=1)
+        yield from motion.grip(scene, motion.OPEN, steps=1)
         if np.linalg.norm(scene.data.cvel[entity.body][3:]) < STILL_SPEED:
             return True
     return False
@@ -214,36 +204,38 @@ def _grasp_and_lift(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> Mot
     side = _side_offset(scene, entity, grasp)
     before = grasp.position + side - rotation[:, 2] * PREGRASP_M
     clearance = scene.highest_between(here[:2], before[:2], entity) + CARRY_CLEARANCE_M
-    yield from travel(scene, before, rotation, OPEN, clearance=max(before[2], clearance))
+    yield from motion.travel(scene, before, rotation, motion.OPEN, clearance=max(before[2], clearance))
     if side.any():
         over = _position_above(scene, entity, grasp)
-        yield from move(scene, over + side, rotation, OPEN, steps=30, near=0.01)
-        yield from move(scene, over, rotation, OPEN, steps=30, near=0.005)
-    yield from move(scene, grasp.position, rotation, OPEN, steps=30, near=0.005)
+        yield from motion.move(scene, over + side, rotation, motion.OPEN, steps=30, near=0.01)
+        yield from motion.move(scene, over, rotation, motion.OPEN, steps=30, near=0.005)
+    yield from motion.move(scene, grasp.position, rotation, motion.OPEN, steps=30, near=0.005)
     if np.linalg.norm(scene.gripper_pose()[0] - grasp.position) > MAX_GRASP_ERROR_M:
         return False
-    yield from grip(scene, CLOSED, steps=9)
+    yield from motion.grip(scene, motion.CLOSED, steps=9)
     for _ in range(EXTRA_CLOSING_STEPS):
         if scene.fingers_touching(entity) == 2:
-            yield from grip(scene, CLOSED, steps=2)
+            yield from motion.grip(scene, motion.CLOSED, steps=2)
             break
-        yield from grip(scene, CLOSED, steps=1)
+        yield from motion.grip(scene, motion.CLOSED, steps=1)
     aside = _offset_from_under_overhang(scene, entity)
     if not aside.any():
         aside = side
     if aside.any():
         here, _ = scene.gripper_pose()
-        yield from move(scene, here + (0.0, 0.0, 0.02), rotation, CLOSED, steps=8, near=0.01)
-        yield from move(scene, here + aside + (0.0, 0.0, 0.02), rotation, CLOSED, steps=30, near=0.01)
+        yield from motion.move(scene, here + (0.0, 0.0, 0.02), rotation, motion.CLOSED, steps=8, near=0.01)
+        yield from motion.move(
+            scene, here + aside + (0.0, 0.0, 0.02), rotation, motion.CLOSED, steps=30, near=0.01
+        )
     others = [other for other in scene.movable_objects if other is not entity]
     start, lying = scene.pose(entity)[0][2], [scene.pose(other)[0][2] for other in others]
     here, _ = scene.gripper_pose()
-    yield from move(scene, here + (0.0, 0.0, 0.07), rotation, CLOSED, steps=16, near=0.02)
+    yield from motion.move(scene, here + (0.0, 0.0, 0.07), rotation, motion.CLOSED, steps=16, near=0.02)
     if any(  # another object, which was lower, was lifted as well
         height < start and scene.pose(other)[0][2] - height > MIN_LIFT_M / 2
         for other, height in zip(others, lying, strict=True)
     ):
-        yield from move(scene, here, rotation, CLOSED, steps=16, near=0.01)
+        yield from motion.move(scene, here, rotation, motion.CLOSED, steps=16, near=0.01)
         return False
     return bool(scene.pose(entity)[0][2] - start > MIN_LIFT_M)
 
@@ -260,7 +252,7 @@ def _side_offset(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.nda
     )
     if not blocked or wrist_blocked:
         return np.zeros(3)
-    ways = (length * way for length in SIDE_APPROACHES_M for way in LEVEL_DIRECTIONS)
+    ways = (length * way for length in SIDE_APPROACHES_M for way in motion.LEVEL_DIRECTIONS)
     free = (way for way in ways if not obstacles.count_contacts(over + way, rotation))
     return np.asarray(next(free, np.zeros(3)))
 
@@ -300,7 +292,9 @@ def slide(scene: SceneState, entity: EntityIndex, target: np.ndarray, near: floa
     """Slide a flat object across the table with the fingers until its origin is close to ``target`` (2,)."""
     obstacles = Obstacles(scene, scene.solid_geoms - entity.geoms)
     above = scene.box(entity).centre + (0.0, 0.0, 0.02)
-    rotations = [easier_flip(scene, facing(DOWN, axis)) for axis in (np.eye(3)[1], np.eye(3)[0])]
+    rotations = [
+        motion.easier_flip(scene, motion.facing(motion.DOWN, axis)) for axis in (np.eye(3)[1], np.eye(3)[0])
+    ]
     rotation = min(rotations, key=lambda candidate: obstacles.count_contacts(above, candidate))
     for _ in range(3):
         origin, _ = scene.pose(entity)
@@ -311,10 +305,10 @@ def slide(scene: SceneState, entity: EntityIndex, target: np.ndarray, near: floa
         middle = box.centre[:2] + ahead * min(0.02, 0.2 * float(box.size[:2].min()))
         pressing = max(box.low[2] + 0.012, box.high[2] - PRESS_DEPTH_M)
         start = np.append(middle, pressing + 0.002)
-        yield from travel(
-            scene, start + (0.0, 0.0, PREGRASP_M), rotation, CLOSED, clearance=box.high[2] + PREGRASP_M
+        yield from motion.travel(
+            scene, start + (0.0, 0.0, PREGRASP_M), rotation, motion.CLOSED, clearance=box.high[2] + PREGRASP_M
         )
-        yield from move(scene, start, rotation, CLOSED, steps=30, near=0.006)
+        yield from motion.move(scene, start, rotation, motion.CLOSED, steps=30, near=0.006)
         pressed = scene.gripper_pose()[0] - origin
         for _ in range(70):
             origin, _ = scene.pose(entity)
@@ -327,7 +321,7 @@ def slide(scene: SceneState, entity: EntityIndex, target: np.ndarray, near: floa
             here, _ = scene.gripper_pose()
             step = remaining / np.linalg.norm(remaining) * min(0.03, np.linalg.norm(remaining) + 0.008)
             goal = np.array([here[0] + step[0], here[1] + step[1], pressing])
-            yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.0)
+            yield from motion.move(scene, goal, rotation, motion.CLOSED, steps=1, near=0.0)
         here, _ = scene.gripper_pose()
-        yield from move(scene, here + (0.0, 0.0, 0.1), rotation, CLOSED, steps=12, near=0.02)
+        yield from motion.move(scene, here + (0.0, 0.0, 0.1), rotation, motion.CLOSED, steps=12, near=0.02)
     return True
