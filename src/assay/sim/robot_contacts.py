@@ -134,7 +134,7 @@ FINGERS = 2
 
 
 class Fingers:
-    """Checks whether the gripper holds an object, or the robot touches it."""
+    """Counts the fingers that touch an object, and checks whether the robot touches it."""
 
     def __init__(self, simulation: Simulation) -> None:
         model = simulation.model
@@ -148,9 +148,13 @@ class Fingers:
         )
         """Mask of the robot's geoms, (ngeom,)."""
 
+    def count(self, entity: EntityIndex) -> int:
+        """Return the number of fingers that touch an entity, from 0 to 2."""
+        return len({self._finger[mine] for mine in self._touching(entity)} - {0})
+
     def hold(self, entity: EntityIndex) -> bool:
         """Return whether both fingers touch an entity."""
-        return len({self._finger[mine] for mine in self._touching(entity)} - {0}) == FINGERS
+        return self.count(entity) == FINGERS
 
     def touch(self, entity: EntityIndex) -> bool:
         """Return whether any part of the robot touches an entity."""

@@ -28,18 +28,7 @@ from assay.sim.packs.registry import planning_pack
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
 from assay.support.jit import machine_code
-from assay.tasks.scene import (
-    INSIDE,
-    UPON,
-    Arena,
-    Atom,
-    CameraChange,
-    Entity,
-    Predicate,
-    RobotStart,
-    Scene,
-    Staging,
-)
+from assay.tasks.scene import INSIDE, UPON, Arena, Atom, Entity, Predicate, Scene, Staging
 
 MAIN = CAMERAS[0]
 """The camera that shows the entire workspace."""
@@ -276,7 +265,8 @@ def planned_visibility(scene: Scene, pack: AssetPack) -> dict[str, list[Visibili
         if len(later) == len(waiting):
             break
         waiting = later
-    eyes, robot = _room(scene.arena, scene.staging.cameras, scene.staging.robot, pack)
+    staging = Staging(cameras=scene.staging.cameras, robot=scene.staging.robot)
+    eyes, robot = _room(scene.arena, staging, pack)
     objects = {name: entity.boxes for name, entity in placed.items() if name in movable}
     fixtures = [entity.boxes for name, entity in placed.items() if name not in movable]
     return measure_visibility(objects, [*fixtures, robot], eyes)
@@ -340,18 +330,16 @@ def _shape(
 
 
 @lru_cache(maxsize=256)
-def _room(
-    arena: Arena, cameras: tuple[CameraChange, ...], robot: RobotStart, pack: AssetPack
-) -> tuple[list[Viewpoint], Boxes]:
+def _room(arena: Arena, staging: Staging, pack: AssetPack) -> tuple[list[Viewpoint], Boxes]:
     """Return the cameras of a room, and the boxes of the robot in its initial pose."""
-    model = _compile_room(Scene(arena, (), (), (), (), staging=Staging(cameras=cameras)), pack).model
+    model = _compile_room(Scene(arena, (), (), (), (), staging=Staging(cameras=staging.cameras)), pack).model
     data = mujoco.MjData(model)
-    data.qpos[:ARM] = np.add(HOME, robot.joints)
+    data.qpos[:ARM] = np.add(HOME, staging.robot.joints)
     data.qpos[ARM : ARM + 2] = HOME_FINGERS
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
     mujoco.mj_camlight(model, data)
-    shift = np.array([*robot.base, 0.0])
+    shift = np.array([*staging.robot.base, 0.0])
     eyes = []
     for camera in CAMERAS:
         eye = eye_of(model, data, camera)

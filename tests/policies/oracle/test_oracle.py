@@ -9,8 +9,7 @@ import pytest
 from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome, horizon, rollout
 from assay.policies.oracle.motion import facing, rotation_about_z, rotation_between
-from assay.policies.oracle.plan import ImpossibleError, pursue
-from assay.policies.oracle.policy import Oracle
+from assay.policies.oracle.policy import ImpossibleError, Oracle, pursue
 from assay.policies.oracle.scene_state import SceneState
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv

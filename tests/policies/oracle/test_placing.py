@@ -65,7 +65,7 @@ def test_an_object_that_cannot_be_placed_is_put_back():
     lifted = False
     for _ in played(scene, motion, 300):
         lifted |= bool(scene.pose(book)[0][2] > origin[2] + RIM_HEIGHT_M)
-        if lifted and not scene.fingers_touching(book) and scene.is_resting(book):
+        if lifted and not scene.fingers.count(book) and scene.is_resting(book):
             break
     here, now = scene.pose(book)
     assert lifted and now[:, 2] @ frame[:, 2] > 0.99

@@ -8,8 +8,7 @@ import numpy as np
 
 from assay import tasks
 from assay.episodes import EpisodeSpec
-from assay.policies.oracle.plan import ImpossibleError
-from assay.policies.oracle.policy import Oracle
+from assay.policies.oracle.policy import ImpossibleError, Oracle
 from assay.policies.simple import STILL
 from assay.sim import Observation
 from assay.sim.compile import EntityIndex

@@ -13,8 +13,7 @@ from assay.errors import PolicyError
 from assay.perturb.senses.robot import ActionDelay
 from assay.policies.calibration.flawed import FlawedPolicy, OpenLoopPolicy, names_in, replace_objects
 from assay.policies.control import control, memorise
-from assay.policies.oracle.plan import ImpossibleError
-from assay.policies.oracle.policy import Oracle
+from assay.policies.oracle.policy import ImpossibleError, Oracle
 from assay.sim import Simulation
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex

@@ -6,18 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from assay.policies.oracle import motion
-from assay.policies.oracle.grasps import (
-    CLOSED_WIDTH_M,
-    FINGERTIP_M,
-    OPEN_WIDTH_M,
-    PALM,
-    Grasp,
-    Obstacles,
-    Reach,
-    geom_piece,
-    grasps_of_piece,
-)
+from assay.policies.oracle import grasps, motion
+from assay.policies.oracle.grasps import Grasp, Obstacles, Reach
 from assay.policies.oracle.motion import Motion
 from assay.policies.oracle.scene_state import SceneState
 from assay.sim.bare_mujoco import mujoco
@@ -65,10 +55,10 @@ def _pull(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> M
 
     handle = _handle(scene, entity, joint, sense)
     for hold in sorted(_handle_grips(scene, handle, pull_direction()), key=lambda hold: hold.cost):
-        gripper = motion.OPEN if hold.width == OPEN_WIDTH_M else motion.CLOSED
+        gripper = motion.OPEN if hold.width == grasps.OPEN_WIDTH_M else motion.CLOSED
         start = scene.joint(joint)
         before = hold.position - hold.rotation[:, 2] * 0.09
-        rotation, _ = Reach(scene, entity).easier(before, hold.rotation, OPEN_WIDTH_M)
+        rotation, _ = Reach(scene, entity).easier(before, hold.rotation, grasps.OPEN_WIDTH_M)
         here, _ = scene.gripper_pose()
         clearance = max(before[2], scene.highest_between(here[:2], before[:2], entity)) + 0.04
         yield from motion.travel(scene, before, rotation, gripper, clearance=clearance)
@@ -111,16 +101,18 @@ def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterat
         approach = -outward * np.cos(tilt) + motion.DOWN * np.sin(tilt)
         rotation = motion.facing(approach, motion.cross(approach, motion.DOWN if is_vertical else across))
         position = box.centre + approach * 0.006
-        yield Grasp(position, rotation, OPEN_WIDTH_M, obstacles.count_contacts(position, rotation, PALM))
+        cost = obstacles.count_contacts(position, rotation, grasps.PALM)
+        yield Grasp(position, rotation, grasps.OPEN_WIDTH_M, cost)
     for tilt in () if is_vertical else HOOK_TILTS:
         approach = -outward * np.cos(tilt) + motion.DOWN * np.sin(tilt)
         rotation = motion.facing(approach, across)
         # Lowest point of the fingertips, relative to the grip site.
-        lowest = approach * FINGERTIP_M - motion.cross(across, approach) * FINGER_WIDTH_M / 2
+        lowest = approach * grasps.FINGERTIP_M - motion.cross(across, approach) * FINGER_WIDTH_M / 2
         behind = box.centre - outward * (np.abs(outward) @ box.size / 2 + HOOK_DEPTH_M)
         behind[2] = box.high[2] - HOOK_DEPTH_M
         position = behind - lowest
-        yield Grasp(position, rotation, CLOSED_WIDTH_M, obstacles.count_contacts(position, rotation, PALM))
+        cost = obstacles.count_contacts(position, rotation, grasps.PALM)
+        yield Grasp(position, rotation, grasps.CLOSED_WIDTH_M, cost)
 
 
 def _push(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> Motion:
@@ -130,7 +122,7 @@ def _push(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> M
     handle = scene.box(_handle(scene, entity, joint, np.sign(scene.joint(joint) - value)))
     start = handle.centre - inward * (PUSH_START_M + 0.01)
     rotation, _ = Reach(scene, entity).easier(
-        start, motion.facing(approach, motion.cross(inward, motion.DOWN)), CLOSED_WIDTH_M
+        start, motion.facing(approach, motion.cross(inward, motion.DOWN)), grasps.CLOSED_WIDTH_M
     )
     yield from motion.travel(scene, start, rotation, motion.CLOSED, clearance=start[2] + 0.2)
     for _ in range(80):
@@ -150,12 +142,14 @@ def _turn(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> M
     anchor = scene.anchor(joint)
     for attempt in range(3):
         fin = max(scene.geoms_of(entity, joint), key=lambda geom: scene.box(geom).high[2])
-        grasps = sorted(grasps_of_piece(scene, geom_piece(scene, fin), anchor), key=lambda grasp: grasp.cost)
-        if not grasps:
+        choices = sorted(
+            grasps.grasps_of_piece(scene, grasps.geom_piece(scene, fin), anchor), key=lambda grasp: grasp.cost
+        )
+        if not choices:
             return False
         height = scene.box(fin).high[2] - 0.012 - 0.004 * attempt
         position = np.array([anchor[0], anchor[1], height])
-        rotation = motion.easier_flip(scene, grasps[0].rotation)
+        rotation = motion.easier_flip(scene, choices[0].rotation)
         above = position + (0.0, 0.0, 0.09)
         yield from motion.travel(scene, above, rotation, motion.OPEN, clearance=above[2] + 0.03)
         yield from motion.move(scene, position, rotation, motion.OPEN, steps=30, near=0.005)

@@ -7,12 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.policies.oracle.motion import (
-    LEVEL_DIRECTIONS,
-    rotation_about_z,
-    rotation_between,
-    shortest_rotation,
-)
+from assay.policies.oracle import motion
 from assay.policies.oracle.placing import PlacementSpot
 from assay.policies.oracle.scene_state import Box, SceneState
 from assay.sim.compile import EntityIndex, RegionIndex, geom_boxes
@@ -68,12 +63,12 @@ class PlacementArea:
         self._scene, self._entity, self._inside, self._more = scene, entity, inside, more
         up = scene.pose(entity)[1] @ up_axis(entity.category)
         leans = inside and LYING_COSINE < up[2] < UPRIGHT_COSINE
-        self._righting = shortest_rotation(up, UP) if leans else np.eye(3)
+        self._righting = motion.shortest_rotation(up, UP) if leans else np.eye(3)
         site = self._site = scene.data.site_xmat[region.site].reshape(3, 3)
         flat = int(np.argmax(np.abs(site[0, :]) + np.abs(site[1, :])))
         yaw = float(np.arctan2(site[1, flat], site[0, flat]))
         # Rotation of the region's edges, from -45 to 45 degrees.
-        self._axes = rotation_about_z((yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4)
+        self._axes = motion.rotation_about_z((yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4)
         self._half = np.array(region.half)
         self._middle = scene.data.site_xpos[region.site].copy()
         low, high = self._counts = scene.world.predicates.box_of(scene.data, region)
@@ -97,7 +92,7 @@ class PlacementArea:
         """Return rotations (3, 3) in which the object may be inserted: upright, and turned about the vertical."""
 
         def size(angle: float) -> np.ndarray:
-            rotation = self._axes.T @ rotation_about_z(angle) @ self._righting
+            rotation = self._axes.T @ motion.rotation_about_z(angle) @ self._righting
             return self._scene.rotated_box(self._entity, rotation).size[:2]
 
         def misfit(angle: float) -> float:
@@ -112,7 +107,7 @@ class PlacementArea:
             angles += [aligned, aligned - float(np.sign(aligned or 1.0)) * np.pi / 2]
         if self._outward is not None:
             angles += [float(angle) for angle in np.radians(np.arange(-90, 91, 30))]
-        return [rotation_about_z(angle) @ self._righting for angle in angles]
+        return [motion.rotation_about_z(angle) @ self._righting for angle in angles]
 
     def spots_after(self, rotation: np.ndarray) -> Iterator[PlacementSpot]:
         """Yield the best spots for the object after a rotation (3, 3)."""
@@ -160,7 +155,7 @@ class PlacementArea:
             best = best + offset
         if outward is not None and rotation[2, 2] < UPRIGHT_COSINE:
             best = best + 0.6 * outward[:2] * box.size[:2] / 2
-        rotation_cost = ROTATION_COST * float(np.linalg.norm(rotation_between(np.eye(3), rotation)))
+        rotation_cost = ROTATION_COST * float(np.linalg.norm(motion.rotation_between(np.eye(3), rotation)))
         costs = np.linalg.norm(places - best, axis=1) + blocked + rotation_cost
         chosen: list[int] = []
         for p in map(int, np.argsort(costs, kind="stable")):
@@ -215,13 +210,15 @@ def find_spots(
     objects that still have to be placed there.
     """
     axis = scene.pose(entity)[1] @ up_axis(entity.category)
-    turns = [rotation_about_z(angle) for angle in np.radians([0.0, 45.0, -45.0, 90.0, -90.0])]
+    turns = [motion.rotation_about_z(angle) for angle in np.radians([0.0, 45.0, -45.0, 90.0, -90.0])]
     rotations: list[np.ndarray] | None = None
     if predicate is Predicate.SIDE_ON:
         lies = abs(axis[2]) < LEVEL_TOLERANCE
-        rotations = turns if lies else [shortest_rotation(axis, way) for way in LEVEL_DIRECTIONS]
+        rotations = (
+            turns if lies else [motion.shortest_rotation(axis, way) for way in motion.LEVEL_DIRECTIONS]
+        )
     elif predicate is Predicate.UPRIGHT_ON and axis[2] <= 1 - LEVEL_TOLERANCE:
-        rotations = [turn @ shortest_rotation(axis, UP) for turn in turns]
+        rotations = [turn @ motion.shortest_rotation(axis, UP) for turn in turns]
     if isinstance(target, EntityIndex):
         floor = float(scene.box(target).low[2]) + 0.01
         place = scene.pose(target)[0][:2]
@@ -240,12 +237,12 @@ def find_spots(
     if rotations is None:
         rotations = area.turns() if inside else [np.eye(3)]
     candidates = [spot for rotation in rotations for spot in area.spots_after(rotation)]
-    ways = LEVEL_DIRECTIONS if area.outward is None else (area.outward,)
+    ways = motion.LEVEL_DIRECTIONS if area.outward is None else (area.outward,)
     for angle in LEAN_ANGLES if leans else ():
         if area.fits and area.outward is None:
             break
         for way in ways:
-            leaning = shortest_rotation(UP, UP * np.cos(angle) + way * np.sin(angle))
+            leaning = motion.shortest_rotation(UP, UP * np.cos(angle) + way * np.sin(angle))
             candidates += [
                 replace(spot, cost=spot.cost + LEANING_COST * angle)
                 for rotation in rotations

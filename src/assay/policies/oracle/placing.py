@@ -92,7 +92,7 @@ def place(
     placing = _Placing(scene, entity, spot, rotation, spot.rotation @ standing, is_tight)
     yield from placing.carry(spot.position + outward)
     error = float(np.linalg.norm((spot.position + outward - scene.pose(entity)[0])[:2]))
-    if not scene.fingers_touching(entity) or (spot.outward is None and error > max_error):
+    if not scene.fingers.count(entity) or (spot.outward is None and error > max_error):
         return False
     if spot.outward is not None:
         for _ in range(2):
@@ -100,11 +100,11 @@ def place(
             yield from motion.move(scene, goal, rotation, motion.CLOSED, steps=50, near=0.008)
         for _ in range(60):
             remaining = spot.position - scene.pose(entity)[0]
-            if -remaining @ spot.outward < 0.005 or not scene.fingers_touching(entity):
+            if -remaining @ spot.outward < 0.005 or not scene.fingers.count(entity):
                 break
             goal = scene.gripper_pose()[0] + remaining + (0.0, 0.0, spot.lift)
             yield from motion.move(scene, goal, rotation, motion.CLOSED, steps=1, near=0.0, speed=0.6)
-        if not scene.fingers_touching(entity):
+        if not scene.fingers.count(entity):
             here, _ = scene.gripper_pose()
             yield from motion.move(scene, here + outward, rotation, motion.OPEN, steps=20, near=0.02)
             return False
@@ -167,7 +167,7 @@ class _Placing:
         )
         past: list[float] = []
         for _ in range(70):
-            if not scene.fingers_touching(entity):
+            if not scene.fingers.count(entity):
                 return False
             goal = self.gripper_position(np.array([before[0], before[1], height]))
             aim = self.corrected_rotation() if self.is_tight else self.rotation
@@ -192,7 +192,7 @@ class _Placing:
                 rotation = self.corrected_rotation()
             yield from self.lower(target, rotation)
             above = scene.pose(entity)[0][2] - spot.position[2]
-            if not spot.tight or above < RIM_HEIGHT_M or not scene.fingers_touching(entity):
+            if not spot.tight or above < RIM_HEIGHT_M or not scene.fingers.count(entity):
                 return True
             is_gripper_blocked = any(
                 other not in entity.geoms and abs(scene.data.contact.frame[index, 2]) > VERTICAL_COSINE
@@ -221,7 +221,7 @@ class _Placing:
             origin, _ = scene.pose(entity)
             heights.append(origin[2])
             stuck = stuck + 1 if len(heights) >= steps and heights[-steps] - heights[-1] < SINKING_M else 0
-            lost = 0 if scene.fingers_touching(entity) else lost + 1
+            lost = 0 if scene.fingers.count(entity) else lost + 1
             if (
                 (stuck and scene.is_resting(entity) and not lost)
                 or stuck > BLOCKED_STEPS

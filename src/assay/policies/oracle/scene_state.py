@@ -11,6 +11,7 @@ from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex, RegionIndex, bounding_box, geom_boxes
 from assay.sim.compose import GRIPPER, ROBOT
 from assay.sim.controller import ARM
+from assay.sim.robot_contacts import Fingers
 from assay.sim.simulation import Simulation
 
 
@@ -45,16 +46,8 @@ class SceneState:
         """Position of the robot's base, shape (2,)."""
         self.entities, self.regions = world.compiled.entities, world.compiled.regions
         self.movable_objects = [entity for entity in self.entities.values() if entity.movable]
-        self.robot_geoms = {
-            geom
-            for geom in range(self.model.ngeom)
-            if self.model.body(self.model.geom_bodyid[geom]).name.startswith((ROBOT, GRIPPER))
-        }
-        self._fingers = {
-            self.model.geom(f"{GRIPPER}finger{finger}{part}_collision").id: finger
-            for finger in (1, 2)
-            for part in ("", "_pad")
-        }
+        self.fingers = Fingers(world)
+        self.robot_geoms = set(np.flatnonzero(self.fingers.robot).tolist())
         self.solid_geoms = frozenset(
             geom
             for geom in range(self.model.ngeom)
@@ -148,11 +141,6 @@ class SceneState:
         if not points:
             return self.box(entity).centre, np.zeros(3)
         return np.mean(points, axis=0), np.mean(normals, axis=0)
-
-    def fingers_touching(self, entity: EntityIndex) -> int:
-        """Return the number of fingers that touch an entity, from 0 to 2."""
-        touching = (other for _, _, other in contacts(self.data, entity.geoms) if other in self._fingers)
-        return len({self._fingers[geom] for geom in touching})
 
 
 def contacts(data: mujoco.MjData, geoms: Container[int]) -> Iterator[tuple[int, int, int]]:

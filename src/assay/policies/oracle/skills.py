@@ -9,17 +9,8 @@ from itertools import count, islice
 
 import numpy as np
 
-from assay.policies.oracle import motion
-from assay.policies.oracle.grasps import (
-    FINGERTIP_M,
-    GRIPPER_AND_WRIST,
-    OPEN_GRIPPER,
-    OPEN_WIDTH_M,
-    Grasp,
-    Obstacles,
-    Reach,
-    ranked_grasps,
-)
+from assay.policies.oracle import grasps, motion
+from assay.policies.oracle.grasps import Grasp, Obstacles, Reach
 from assay.policies.oracle.motion import Motion
 from assay.policies.oracle.placing import CARRY_CLEARANCE_M, PlacementSpot, place, put_back
 from assay.policies.oracle.scene_state import SceneState
@@ -97,7 +88,7 @@ def pick_and_place(
         if (yield from _grasp_and_lift(scene, entity, grasp)):
             if (yield from place(scene, entity, spot, standing)):
                 return True
-            if scene.fingers_touching(entity):
+            if scene.fingers.count(entity):
                 yield from put_back(scene, entity, origin, standing)
         yield from motion.grip(scene, motion.OPEN, steps=4)
         here, rotation = scene.gripper_pose()
@@ -124,10 +115,10 @@ def lift(scene: SceneState, entity: EntityIndex, height: float) -> Motion:
     """Grasp an object and lift it until its origin is above a given height in world coordinates, in metres."""
     for attempt in range(MAX_ATTEMPTS):
         yield from _settle(scene, entity)
-        grasp = next(islice(ranked_grasps(scene, entity), attempt, None), None)
+        grasp = next(islice(grasps.ranked_grasps(scene, entity), attempt, None), None)
         if grasp is None:
             return False
-        rotation, _ = Reach(scene, entity).easier(grasp.position, grasp.rotation, OPEN_WIDTH_M)
+        rotation, _ = Reach(scene, entity).easier(grasp.position, grasp.rotation, grasps.OPEN_WIDTH_M)
         if (yield from _grasp_and_lift(scene, entity, replace(grasp, rotation=rotation))):
             here, rotation = scene.gripper_pose()
             remaining = height + 0.02 - scene.pose(entity)[0][2]
@@ -157,8 +148,8 @@ def _choose_grasp_and_spot(
     obstacles = Obstacles(scene, scene.solid_geoms - entity.geoms)
     reach = Reach(scene, entity)
     origin, _ = scene.pose(entity)
-    grasps = islice(ranked_grasps(scene, entity), MAX_CANDIDATES)
-    candidate = next(grasps, None)
+    candidates = islice(grasps.ranked_grasps(scene, entity), MAX_CANDIDATES)
+    candidate = next(candidates, None)
     flips: dict[Grasp, tuple[Grasp, float]] = {}
     number = count()  # breaks ties in the queue
     queue: list[tuple[float, int, int, Grasp, PlacementSpot]] = []
@@ -173,7 +164,7 @@ def _choose_grasp_and_spot(
             for spot in spots:
                 cost = candidate.cost + REPEAT_COST * sum(map(bool, similar)) + spot.cost
                 heappush(queue, (cost, next(number), 0, candidate, spot))
-            candidate = next(grasps, None)
+            candidate = next(candidates, None)
             continue
         cost, _, stage, grasp, spot = heappop(queue)
         if stage == 3 or reach.checks > MAX_REACH_CHECKS:
@@ -183,7 +174,7 @@ def _choose_grasp_and_spot(
             cost += CROWDING_COST * obstacles.count_contacts(*pose)
         elif stage == 1:
             if grasp not in flips:
-                rotation, strain = reach.easier(grasp.position, grasp.rotation, OPEN_WIDTH_M)
+                rotation, strain = reach.easier(grasp.position, grasp.rotation, grasps.OPEN_WIDTH_M)
                 flips[grasp] = replace(grasp, rotation=rotation), strain
             grasp, strain = flips[grasp]
             cost += strain
@@ -214,7 +205,7 @@ def _grasp_and_lift(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> Mot
         return False
     yield from motion.grip(scene, motion.CLOSED, steps=9)
     for _ in range(EXTRA_CLOSING_STEPS):
-        if scene.fingers_touching(entity) == 2:
+        if scene.fingers.hold(entity):
             yield from motion.grip(scene, motion.CLOSED, steps=2)
             break
         yield from motion.grip(scene, motion.CLOSED, steps=1)
@@ -248,7 +239,8 @@ def _side_offset(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.nda
     obstacles = Obstacles(scene, scene.solid_geoms - entity.geoms)
     over, rotation = _position_above(scene, entity, grasp), grasp.rotation
     blocked, wrist_blocked = (
-        obstacles.count_contacts(over, rotation, part) for part in (OPEN_GRIPPER, GRIPPER_AND_WRIST)
+        obstacles.count_contacts(over, rotation, part)
+        for part in (grasps.OPEN_GRIPPER, grasps.GRIPPER_AND_WRIST)
     )
     if not blocked or wrist_blocked:
         return np.zeros(3)
@@ -260,7 +252,7 @@ def _side_offset(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.nda
 def _position_above(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
     """Return the position (3,) on the axis of a grasp at which the object just fits below the fingers."""
     approach = grasp.rotation[:, 2]
-    tips = float((grasp.position + approach * FINGERTIP_M)[2])
+    tips = float((grasp.position + approach * grasps.FINGERTIP_M)[2])
     back = max(0.0, float(scene.box(entity).high[2]) + FINGERTIP_GAP_M - tips) / max(-float(approach[2]), 0.5)
     return np.asarray(grasp.position - approach * back)
 

@@ -14,15 +14,7 @@ from assay.errors import did_you_mean
 from assay.policies.remote import codec
 from assay.policies.remote.batching import BatchCodec
 from assay.policies.remote.client import RemotePolicy
-from assay.policies.remote.convention import (
-    THREE_NUMBERS,
-    Convention,
-    Gripper,
-    Layout,
-    Rotation,
-    Sign,
-    encode_rotation,
-)
+from assay.policies.remote.convention import THREE_NUMBERS, Convention, Gripper, Layout, Rotation, Sign
 from assay.sim import Observation
 from assay.support.images import Orientation
 from assay.tasks import Instruction
@@ -188,8 +180,7 @@ class RoboArena(OpenPI):
 
     def _request_actions(self, observation: Observation) -> object:
         convention = self.convention
-        rotation = encode_rotation(observation.eef_quaternion, convention.rotation)
-        pose = np.concatenate([observation.eef_position, rotation])
+        pose = convention.state_vector(observation)[:-2]  # without the finger joints
         closed = 1.0 - observation.gripper[:1] / OPEN_FINGER_M
         request = {
             "endpoint": "infer",
