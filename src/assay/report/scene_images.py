@@ -12,11 +12,9 @@ from PIL import Image
 from assay import tasks
 from assay.report.sheets import SheetCell, save_sheet
 from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim.render import CAMERAS
 from assay.tasks import Scene, Task
 
-MAIN_CAMERA, WRIST_CAMERA = "agentview", "robot0_eye_in_hand"
-SHEET_SIZE = 384
-"""Height and width of an image on a sheet of scenes, in pixels."""
 FIRST_TASKS = (
     "libero_goal/0",
     "libero_spatial/0",
@@ -41,18 +39,10 @@ def open_scene(scene: Scene, pack: str) -> closing[Simulation]:
     return closing(Simulation(compile_scene(scene, load_pack(pack))))
 
 
-def save_task_image(
-    task: Task,
-    path: Path,
-    *,
-    size: int = 512,
-    pack: str = "primitives",
-    camera: str = MAIN_CAMERA,
-    seed: int = 0,
-) -> Path:
-    """Render the initial state of a task, sampled with ``seed``, to a PNG of ``size`` x ``size`` pixels."""
-    with open_scene(task.scene, pack) as world:
-        image = world.reset(world.sample(seed)).image(camera, size)
+def save_task_image(task: Task, path: Path, size: int = 512) -> Path:
+    """Render the initial state of a task as seen by the main camera, to a PNG of ``size`` x ``size`` pixels."""
+    with open_scene(task.scene, "primitives") as world:
+        image = world.reset(world.sample(seed=0)).image(CAMERAS[0], size)
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(image).save(path)
     return path
@@ -66,8 +56,8 @@ def save_first_look(path: Path, pack: str, on_task: Callable[[str], None] = lamb
         task = tasks.load(name)
         with open_scene(task.scene, pack) as world:
             start = world.reset(world.sample(seed=0))
-            labels = LABEL_COLOURS[start.segmentation(MAIN_CAMERA, FIRST_SIZE) % len(LABEL_COLOURS)]
-            views = [start.image(camera, FIRST_SIZE) for camera in (MAIN_CAMERA, WRIST_CAMERA)]
+            labels = LABEL_COLOURS[start.segmentation(CAMERAS[0], FIRST_SIZE) % len(LABEL_COLOURS)]
+            views = [start.image(camera, FIRST_SIZE) for camera in CAMERAS]
         cells.append(SheetCell(f"{task.id}   {task.instruction}", (), [[*views, labels]]))
     heading = f"Assay: built-in tasks with the asset pack {pack} (main camera, wrist camera, segmentation)"
     return save_sheet(path, heading, cells, columns=1)

@@ -216,17 +216,13 @@ class EffectWatch:
         self._arm: Counter[int] = Counter()
         named = {name for atom in goal.atoms for name in atom.arguments}
         owners = {region.parent for name, region in compiled.regions.items() if name in named}
-        others = [
-            entity
-            for name, entity in compiled.entities.items()
-            if entity.movable and name not in named and name not in owners
-        ]
         self._others: dict[str, _Bystander] = {}
-        for entity in others:
-            address, up = int(compiled.model.jnt_qposadr[entity.joints[-1]]), up_axis(entity.category)
-            upright = data.xmat[entity.body].reshape(3, 3) @ up
-            start = data.xpos[entity.body].copy()
-            self._others[entity.name] = _Bystander(entity.body, address, up, start, upright)
+        for name, entity in compiled.entities.items():
+            if entity.movable and name not in named and name not in owners:
+                address, up = int(compiled.model.jnt_qposadr[entity.joints[-1]]), up_axis(entity.category)
+                upright = data.xmat[entity.body].reshape(3, 3) @ up
+                start = data.xpos[entity.body].copy()
+                self._others[name] = _Bystander(entity.body, address, up, start, upright)
         self._parts: dict[str, _BystanderPart] = {}
         """Drawers, doors and knobs that the goal does not mention, keyed by joint name."""
         joints = [(joint, name) for name, region in compiled.regions.items() for joint in region.inner_joints]

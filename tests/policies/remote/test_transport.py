@@ -13,8 +13,8 @@ import pytest
 from websockets.sync.server import ServerConnection
 
 from assay.policies.remote.address import Address
+from assay.policies.remote.codec import MAX_REPLY_BYTES
 from assay.policies.remote.transport import (
-    MAX_REPLY_BYTES,
     LostError,
     RemoteError,
     ReplyError,

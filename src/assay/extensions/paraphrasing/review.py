@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from assay.perturb.words.grid.table import GridRow
     from assay.tasks import Scene, Task
 
+IMAGE_PIXELS = 384
+"""Height and width of an image of a scene, in pixels."""
 TaskFiles = Annotated[
     str,
     typer.Option(
@@ -52,7 +54,7 @@ def task_loader(selection: str) -> Callable[[str], Task]:
 
 def draw_scenes(tasks: Sequence[Task], folder: Path) -> Mapping[str, Path]:
     """Render the initial scenes of tasks and return the image files by task id; equal scenes share a file."""
-    from assay.report.scene_images import SHEET_SIZE, save_task_image
+    from assay.report.scene_images import save_task_image
     from assay.tasks import short_name
 
     files: dict[Scene, Path] = {}
@@ -62,7 +64,7 @@ def draw_scenes(tasks: Sequence[Task], folder: Path) -> Mapping[str, Path]:
             if task.scene not in files:
                 bar.update(progress, advance=1, description=f"image of {task.id}")
                 path = folder / f"{short_name(task.id)}.png"
-                files[task.scene] = save_task_image(task, path, size=SHEET_SIZE)
+                files[task.scene] = save_task_image(task, path, IMAGE_PIXELS)
     return {task.id: files[task.scene] for task in tasks}
 
 

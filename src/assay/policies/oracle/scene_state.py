@@ -48,13 +48,9 @@ class SceneState:
         self.movable_objects = [entity for entity in self.entities.values() if entity.movable]
         self.fingers = Fingers(world)
         self.robot_geoms = set(np.flatnonzero(self.fingers.robot).tolist())
-        self.solid_geoms = frozenset(
-            geom
-            for geom in range(self.model.ngeom)
-            if geom not in self.robot_geoms
-            and self.model.geom_contype[geom] | self.model.geom_conaffinity[geom]
-            and self.model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_PLANE
-        )
+        collides = (self.model.geom_contype | self.model.geom_conaffinity) != 0
+        is_plane = self.model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
+        self.solid_geoms = frozenset(np.flatnonzero(collides & ~is_plane & ~self.fingers.robot).tolist())
         """Ids of all colliding geoms except the robot's and planes."""
 
     def gripper_pose(self) -> tuple[np.ndarray, np.ndarray]:

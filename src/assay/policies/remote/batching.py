@@ -23,7 +23,7 @@ import numpy as np
 from assay.errors import one_line
 from assay.policies.remote import codec
 from assay.policies.remote.address import Address
-from assay.policies.remote.transport import MAX_REPLY_BYTES, RemoteError, Transport, UnreachableError
+from assay.policies.remote.transport import RemoteError, Transport, UnreachableError
 from assay.support.files import scratch_folder
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class BatchCodec:
         if isinstance(reply, str):
             return None
         try:
-            content = container = codec.decode(reply, max_bytes=MAX_REPLY_BYTES)
+            content = container = codec.decode(reply)
             for key in path:
                 container = container[key]
             actions = container[last]

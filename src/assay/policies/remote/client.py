@@ -17,7 +17,6 @@ from assay.policies.remote.address import DEFAULT_PORT, Address
 from assay.policies.remote.batching import BatchCodec, RelayTransport
 from assay.policies.remote.convention import Convention, Layout, Rotation, check_actions
 from assay.policies.remote.transport import (
-    MAX_REPLY_BYTES,
     RemoteError,
     ReplyError,
     ServerError,
@@ -157,7 +156,7 @@ class RemotePolicy(ABC):
             lines = message.strip().splitlines()
             raise self._report_failure(lines[-1] if lines else "no reason given")
         try:
-            return codec.decode(message, max_bytes=MAX_REPLY_BYTES)
+            return codec.decode(message)
         except codec.CodecError as error:
             raise self._reject(str(error)) from None
 

@@ -22,6 +22,8 @@ import msgpack
 import numpy as np
 from PIL import Image
 
+MAX_REPLY_BYTES = 4 * 2**20
+"""Maximum size of a server's reply; a thousand actions take 56,000 bytes."""
 MAX_DEPTH = 16
 """Maximum nesting depth of maps and lists."""
 MAX_ITEMS = 100_000
@@ -39,7 +41,7 @@ class CodecError(ValueError):
     """Raised when bytes are not a valid message; the message states the reason."""
 
 
-def decode(data: bytes, *, max_bytes: int) -> Any:
+def decode(data: bytes, *, max_bytes: int = MAX_REPLY_BYTES) -> Any:
     """Decode msgpack of at most ``max_bytes`` into maps, lists, text, numbers and arrays. Raises CodecError."""
     if len(data) > max_bytes:
         raise CodecError(f"{len(data):,} bytes exceed the limit of {max_bytes:,} bytes")

@@ -24,9 +24,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from assay.errors import PolicyError
 from assay.policies.remote.address import Address
+from assay.policies.remote.codec import MAX_REPLY_BYTES
 
-MAX_REPLY_BYTES = 4 * 2**20
-"""Maximum size of a reply; a thousand actions take 56,000 bytes."""
 MAX_REASON_LENGTH = 240
 """Maximum number of characters of a server's error that a message quotes."""
 FIRST_DELAY_S, MAX_DELAY_S = 0.1, 5.0
