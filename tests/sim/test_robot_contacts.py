@@ -16,7 +16,7 @@ def test_the_forces_on_table_and_objects_are_those_that_mujoco_tells():
     env.reset(EpisodeSpec("libero_goal/7", 0))
     simulation = env.simulation
     contacts = RobotContacts(simulation.compiled)
-    assert contacts.now(simulation.data) is None, "the robot hangs in the air"
+    assert not len(contacts.now(simulation.data).geoms), "the robot hangs in the air"
     for _ in range(40):
         simulation.step(DOWN)
     data, model = simulation.data, simulation.model

@@ -50,23 +50,18 @@ PROJECTED_TILES = {"plane": 12}
 DEFAULT_PROJECTED_TILES = 4
 TINY = 1e-30
 """Magnitude below which numbers are written as zero, because MuJoCo rejects values that underflow a float32."""
-_LENGTHS = ("pos", "size", "fromto")
+_SCALING = {"pos": 1, "size": 1, "fromto": 1, "range": 1, "mass": 3, "diaginertia": 5, "fullinertia": 5}
+"""MJCF attribute -> exponent of the size factor in it; a joint's range is a length only if the joint slides."""
 
 
 def resize(body: Element, assets: Element, factor: float) -> None:
     """Scale an entity's body, sites and meshes by ``factor``, and explicit masses by its cube."""
     for element in body.iter():
-        if element.tag in ("geom", "site", "body", "joint", "inertial", "camera"):
-            for name in _LENGTHS:
-                if name in element.attrib and not (element is body and name == "pos"):
-                    element.set(name, format_numbers(parse_numbers(element.attrib[name]) * factor))
-        if element.tag in ("geom", "inertial") and "mass" in element.attrib:
-            element.set("mass", repr(float(element.attrib["mass"]) * factor**3))
-        for name in ("diaginertia", "fullinertia"):
-            if name in element.attrib:
-                element.set(name, format_numbers(parse_numbers(element.attrib[name]) * factor**5))
-        if element.tag == "joint" and element.get("type") == "slide" and "range" in element.attrib:
-            element.set("range", format_numbers(parse_numbers(element.attrib["range"]) * factor))
+        for name in _SCALING.keys() & element.attrib.keys():
+            is_angle = name == "range" and element.get("type") != "slide"
+            if not is_angle and (element is not body or name != "pos"):
+                numbers = parse_numbers(element.attrib[name]) * factor ** _SCALING[name]
+                element.set(name, format_numbers(numbers))
     for mesh in assets.iter("mesh"):
         mesh.set("scale", format_numbers(parse_numbers(mesh.get("scale", "1 1 1")) * factor))
 

@@ -109,19 +109,15 @@ class StageWatch:
         self.watched = {number: watched for number, watched in progress if watched is not None}
         """Progress of each atom that did not hold at the start, keyed by the atom's index in the goal."""
 
-    def __call__(self, data: mujoco.MjData, touches: Touches | None, true: list[bool], step: int) -> None:
+    def __call__(self, data: mujoco.MjData, touches: Touches, true: list[bool], step: int) -> None:
         """Update the progress after control step ``step``; ``true`` contains the truth values of the atoms."""
         for number, progress in list(self.watched.items()):
             if step == 0 and true[number]:
                 del self.watched[number]
                 self._initially_true |= {progress.atom}
                 continue
-            touched, press = False, 0.0
-            if touches is not None:
-                axis = data.xaxis[self._finger_joint]
-                touched, press = measure_press(
-                    touches.geoms, touches.parts, touches.forces, progress.geoms, axis
-                )
+            axis = data.xaxis[self._finger_joint]
+            touched, press = measure_press(touches.geoms, touches.parts, touches.forces, progress.geoms, axis)
             stages, position = progress.stages, data.xpos[progress.body]
             current = {"placed", "done"} if true[number] else set()
             if true[number] and not touched:
@@ -243,10 +239,8 @@ class EffectWatch:
                         not mechanism.active.holds(value),
                     )
 
-    def __call__(self, touches: Touches | None) -> None:
+    def __call__(self, touches: Touches) -> None:
         """Record the robot's contacts."""
-        if touches is None:
-            return
         _update_peaks(touches.owners, touches.parts, touches.forces, self._forces)
         self._arm.update(set(touches.owners[touches.parts == ARM_PART].tolist()))
 

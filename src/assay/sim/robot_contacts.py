@@ -62,21 +62,11 @@ class RobotContacts:
             elif body.startswith(MOUNT):  # the pedestal is neither robot nor surroundings
                 self._owner[geom] = -1
 
-    def now(self, data: mujoco.MjData) -> Touches | None:
-        """Return the robot's current contacts, excluding self-contacts; None if there are none."""
+    def now(self, data: mujoco.MjData) -> Touches:
+        """Return the robot's current contacts, excluding self-contacts."""
         contact = data.contact
-        touches = Touches(
-            *_contact_forces(
-                contact.geom,
-                contact.frame,
-                contact.dim,
-                contact.efc_address,
-                data.efc_force,
-                self._part,
-                self._owner,
-            )
-        )
-        return touches if len(touches.geoms) else None
+        constraints = contact.geom, contact.frame, contact.dim, contact.efc_address, data.efc_force
+        return Touches(*_contact_forces(*constraints, self._part, self._owner))
 
 
 @machine_code

@@ -60,7 +60,7 @@ class Trace:
         self._stages(data, touches, self._true[-1], step)
         self._effects(touches)
         entities = len(self._contacts.names) - 1
-        for owner in () if touches is None else dict.fromkeys(touches.owners.tolist()):
+        for owner in dict.fromkeys(touches.owners.tolist()):
             if owner == entities:  # the arena
                 continue
             spans = self._touched.setdefault(self._contacts.names[owner], [])

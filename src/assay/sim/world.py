@@ -123,13 +123,11 @@ class SceneEnv(Env):
     world = LIBERO_WORLD
     simulation: Simulation
     task: Task
+    happened = 0
+    """Number of events since the reset; a planner replans when it increases."""
 
     def __init__(self, simulation: Simulation, task: Task, state: InitialState) -> None:
         self.simulation, self.task, self.state = simulation, task, state
-        self._trace: Trace | None = None
-        self._rendered = 0
-        self.happened = 0
-        self.ending: Callable[[], bool] | None = None
 
     @property
     def steps(self) -> int:
@@ -144,8 +142,7 @@ class SceneEnv(Env):
     def reset(self, spec: EpisodeSpec) -> Observation:
         """Restore the initial state."""
         self.happened = 0
-        """Number of events since the reset; a planner replans when it increases."""
-        self.ending = None
+        self.ending: Callable[[], bool] | None = None
         """Success criterion that replaces the goal, evaluated after every step."""
         observation = self.simulation.reset(self.state)
         self._rendered = self.simulation.renderer.count
@@ -156,7 +153,6 @@ class SceneEnv(Env):
     def step(self, action: np.ndarray, *, absolute: bool = False) -> Observation:
         """Advance by one control step of 50 ms with an action (7,) in [-1, 1], or an ``absolute`` goal pose."""
         observation = self.simulation.step(action, absolute=absolute)
-        assert self._trace is not None
         self._trace(observation)
         return observation
 
@@ -175,7 +171,6 @@ class SceneEnv(Env):
         if task.goal.atoms:
             self.ending = None  # the new request has a goal again
         self.happened += 1
-        assert self._trace is not None
         self._trace.follow(self.simulation, task)
 
     def observe(self) -> Observation:
@@ -184,7 +179,6 @@ class SceneEnv(Env):
 
     def record(self) -> Record:
         """Return the trajectory, contacts, progress and side effects; after success, also whether the goal persists."""
-        assert self._trace is not None
         return self._trace.record(is_withdrawn=self.ending is not None)
 
     def frame(self, observation: Observation) -> np.ndarray:
