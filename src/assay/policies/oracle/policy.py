@@ -84,7 +84,7 @@ class Oracle:
         """Put a held object back at its initial pose, open the gripper, retreat, and pursue the goal."""
         scene = SceneState(self._simulation)
         for entity in scene.movable_objects:
-            if entity.name in self._initial_poses and scene.fingers.hold(entity):
+            if entity.name in self._initial_poses and scene.fingers.count(entity) == 2:
                 origin, rotation = self._initial_poses[entity.name]
                 if scene.pose(entity)[0][2] - origin[2] > LIFTED_HEIGHT_M:
                     yield from put_back(scene, entity, origin, rotation)

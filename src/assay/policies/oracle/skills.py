@@ -205,7 +205,7 @@ def _grasp_and_lift(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> Mot
         return False
     yield from motion.grip(scene, motion.CLOSED, steps=9)
     for _ in range(EXTRA_CLOSING_STEPS):
-        if scene.fingers.hold(entity):
+        if scene.fingers.count(entity) == 2:
             yield from motion.grip(scene, motion.CLOSED, steps=2)
             break
         yield from motion.grip(scene, motion.CLOSED, steps=1)
