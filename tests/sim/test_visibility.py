@@ -12,7 +12,7 @@ from assay import tasks
 from assay.perturb.world.ground import Spot, add_entity
 from assay.sim.compile import Boxes, CompiledScene
 from assay.sim.packs.registry import planning_pack
-from assay.sim.render import CAMERAS
+from assay.sim.render import CAMERAS, FIRST_ENTITY
 from assay.sim.simulation import Simulation
 from assay.sim.visibility import (
     IMAGE_PIXELS,
@@ -64,10 +64,11 @@ def test_pixels_are_those_of_a_rendered_segmentation(
     moment = world.reset(world.sample(0)).moment
     found = seen_now(world)
     assert min(views[0].fraction for views in found.values()) < 0.5
+    labels = [entity.name for entity in world.compiled.scene.entities]
     for number, camera in enumerate(CAMERAS):
         picture = world.renderer.segmentation(moment, camera, IMAGE_PIXELS, IMAGE_PIXELS)
         for name, views in found.items():
-            pixels = int((picture == world.compiled.labels.index(name)).sum())
+            pixels = int((picture == FIRST_ENTITY + labels.index(name)).sum())
             assert views[number].pixels == pytest.approx(pixels, rel=0.12, abs=40), (camera, name)
 
 

@@ -79,11 +79,6 @@ class CompiledScene:
     state_size: int
     """Length of a state vector: time, qpos and qvel."""
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the labels in a segmentation image, in the order of the labels."""
-        return ("arena", "robot", *(entity.name for entity in self.scene.entities))
-
     def mechanism(
         self, predicate: Predicate, name: str
     ) -> tuple[EntityIndex, tuple[int, ...], Mechanism] | None:

@@ -148,8 +148,6 @@ class Relay:
         self._policy, self._batch = policy, batch
         self._lines: dict[int, _ServerLine] = {}
         self._lock = threading.Lock()
-        self.sent: list[int] = []
-        """Number of observations in each request sent so far."""
 
     def __enter__(self) -> str:
         self._closing = contextlib.ExitStack()
@@ -176,7 +174,7 @@ class Relay:
             turn = int(connection.recv_bytes())
             with self._lock:
                 if turn not in self._lines:
-                    self._lines[turn] = _ServerLine(self._policy, turn, self._batch, self.sent)
+                    self._lines[turn] = _ServerLine(self._policy, turn, self._batch)
                 line = self._lines[turn]
             message = b""
             while True:
@@ -202,12 +200,12 @@ class _PendingMessage:
 class _ServerLine:
     """The connection to one copy of the server, and the thread that uses it until the queue yields None."""
 
-    def __init__(self, policy: RemotePolicy, turn: int, batch: int, sent: list[int]) -> None:
+    def __init__(self, policy: RemotePolicy, turn: int, batch: int) -> None:
         assert policy.batches is not None
         self.codec = policy.batches
         self.queue: queue.SimpleQueue[_PendingMessage | None] = queue.SimpleQueue()
         self._transport = policy.transport(policy.address)
-        self._greets, self._turn, self._batch, self._sent = policy.greets, turn, batch, sent
+        self._greets, self._turn, self._batch = policy.greets, turn, batch
         self._greeting: bytes | str = b""
         threading.Thread(target=self._work, daemon=True).start()
 
@@ -232,8 +230,6 @@ class _ServerLine:
     def _answer(self, group: Sequence[_PendingMessage]) -> None:
         """Send messages as one and answer each of them; if the reply cannot be split, send each message separately."""
         try:
-            if group[0].request is not None:
-                self._sent.append(len(group))
             if len(group) == 1:
                 group[0].answer.set_result(self._exchange(group[0].message))
                 return
