@@ -51,14 +51,14 @@ from assay.support.streams import stream as stream
 if TYPE_CHECKING:
     from assay.experiments import Experiment as Experiment
     from assay.experiments import Variant as Variant
-    from assay.measures import Flaw as Flaw
-    from assay.measures import FlawTest as FlawTest
-    from assay.measures import Measure as Measure
-    from assay.measures import MeasureError as MeasureError
-    from assay.measures import OwnFlaw as OwnFlaw
-    from assay.measures import Panel as Panel
-    from assay.measures import Result as Result
-    from assay.measures import RunData as RunData
+    from assay.measures.findings import FlawTest as FlawTest
+    from assay.measures.flaws import Flaw as Flaw
+    from assay.measures.flaws import OwnFlaw as OwnFlaw
+    from assay.measures.measure import Measure as Measure
+    from assay.measures.measure import Panel as Panel
+    from assay.measures.measure import RunData as RunData
+    from assay.measures.result import MeasureError as MeasureError
+    from assay.measures.result import Result as Result
     from assay.measures.views.style import Drawing as Drawing
     from assay.measures.views.table import Column as Column
     from assay.measures.views.table import Table as Table
@@ -66,7 +66,10 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "assay.experiments": "Experiment Variant",
-    "assay.measures": "Flaw FlawTest Measure MeasureError OwnFlaw Panel Result RunData",
+    "assay.measures.findings": "FlawTest",
+    "assay.measures.flaws": "Flaw OwnFlaw",
+    "assay.measures.measure": "Measure Panel RunData",
+    "assay.measures.result": "MeasureError Result",
     "assay.measures.views.style": "Drawing",
     "assay.measures.views.table": "Column Table",
     "assay.sim.packs.pack": "AssetPack",

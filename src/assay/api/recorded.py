@@ -23,7 +23,7 @@ from assay.support.plugins import PluginWarning, load_plugins
 if TYPE_CHECKING:
     from assay.measures.compare import Comparison
     from assay.measures.findings import Finding
-    from assay.measures.profile import Profile
+    from assay.measures.measure import Profile
 
 
 def load_run(path: str | Path) -> Run:
@@ -68,7 +68,7 @@ class Run:
 
     def profile(self) -> Profile:
         """Return the results of all measures that apply to the run, with intervals."""
-        from assay.measures.profile import profile
+        from assay.measures.measure import profile
 
         with self._reading() as store:
             return profile(store)

@@ -13,8 +13,7 @@ from assay.measures.diagnosis import diagnose
 from assay.measures.failure.starts import STARTS, ability
 from assay.measures.findings import Verdict
 from assay.measures.flaws import Flaw
-from assay.measures.measure import MEASURES
-from assay.measures.profile import Profile
+from assay.measures.measure import MEASURES, Profile
 from assay.measures.result import Missing, attempt
 from assay.measures.sentences import Diagnosis, describe_ability
 from assay.measures.success.rates import SUCCESS_RATE, has_perturbed_episodes

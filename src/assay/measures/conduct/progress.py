@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -22,13 +22,10 @@ from assay.measures.clustering import group_shares, shares
 from assay.measures.frames import group_rows, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
-from assay.measures.views.style import WIDTH, Drawing, stacked_bars
+from assay.measures.views.style import WIDTH, Drawing, Figure, stacked_bars
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import group_name, methods, plural
 from assay.support.stats.intervals import Interval
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 HIDDEN = "Beyond success"
 """Title of the report section on measures beyond success."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,19 +17,14 @@ from assay.measures.failure.near_far import (
     TaskFailures,
     failures,
 )
-from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.measure import Measure, Panel, Profile, ReportedRun
 from assay.measures.memory.paths import POINTS
 from assay.measures.result import MeasureError
 from assay.measures.views import style
 from assay.measures.views.forest import CHARACTER, note
-from assay.measures.views.style import Drawing
+from assay.measures.views.style import Drawing, Figure
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import KeyNumber, between, describe_runs, natural, number, percent, plural
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from assay.measures.profile import Profile
 
 SAMPLE_SIZES = {"success": 12, "near": 8, "far": 8}
 """Maximum number of trajectories of each kind in the figure."""

@@ -13,9 +13,8 @@ from assay.measures.failure.near_far import NearFarFailures
 from assay.measures.findings import FlawTest, Profiles, Untested
 from assay.measures.flaws import Flaw
 from assay.measures.frames import PAIR, START, controls, valid_rows
-from assay.measures.measure import Measure
+from assay.measures.measure import Measure, RunData
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.run_data import RunData
 from assay.measures.success.rates import CONTROLS
 from assay.support.stats.intervals import Interval, wilson_interval
 from assay.support.stats.significance import binomial_at_least

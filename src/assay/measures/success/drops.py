@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,7 @@ from assay.measures import frames
 from assay.measures.clustering import shares, variances
 from assay.measures.findings import Evidence, FlawTest, Profiles, Untested, evidence_from, one_sided_p
 from assay.measures.flaws import BY_CHANGE, Flaw, shown_by
-from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.measure import Measure, Panel, Profile, ReportedRun
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.sample_size import least_one_sided, telling
 from assay.measures.success.rates import CONTROLS, SUCCESS
@@ -37,9 +37,6 @@ from assay.support.stats.regression import LogOdds, conditional_log_odds
 from assay.support.stats.resampling import bootstrap
 from assay.support.stats.significance import SURE, holm, least_p, normal_below, paired_p
 from assay.support.stats.significance import telling as count_telling
-
-if TYPE_CHECKING:
-    from assay.measures.profile import Profile
 
 _FIXED = ("task", "condition")
 """Columns within which wordings are sampled."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import UNVARIED, shares
 from assay.measures.frames import group_rows, sums, valid_rows
-from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.measure import Measure, Panel, Profile, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.views import wording
 from assay.measures.views.forest import MOST, SHARES, Mark, forest_drawing
@@ -19,9 +19,6 @@ from assay.measures.views.style import Drawing, series
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import KeyNumber
 from assay.support.stats.intervals import FEWEST, Interval, share_interval
-
-if TYPE_CHECKING:
-    from assay.measures.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -17,11 +17,10 @@ import scipy
 from assay.episodes.perturbation import TOGETHER, Change
 from assay.measures import frames
 from assay.measures.flaws import shown_by
-from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.measure import Measure, Panel, Profile, ReportedRun, RunData
 from assay.measures.memory.memorisation import MEMORISATION
 from assay.measures.memory.paths import displacement, starting_elsewhere
 from assay.measures.result import FOR_DRAWING, MeasureError, Missing, Result
-from assay.measures.run_data import RunData
 from assay.measures.sample_size import loss_p
 from assay.measures.success.drops import CHANGES
 from assay.measures.success.rates import SUCCESS
@@ -30,9 +29,6 @@ from assay.measures.views.table import Column, Table
 from assay.support.stats.intervals import Interval, share_interval
 from assay.support.stats.significance import SURE, holm, hypergeometric, t_quantile
 from assay.support.streams import stream
-
-if TYPE_CHECKING:
-    from assay.measures.profile import Profile
 
 _SHUFFLES = 400
 """Number of random permutations of starts between tasks."""

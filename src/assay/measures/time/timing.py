@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -19,15 +19,21 @@ from assay.measures.frames import controls, group_rows, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.views.forest import MOST, Mark, forest_drawing
-from assay.measures.views.style import BLUE, HALF, ORANGE, Drawing, aside, legend_below, series, share_limits
+from assay.measures.views.style import (
+    BLUE,
+    HALF,
+    ORANGE,
+    Drawing,
+    Figure,
+    aside,
+    legend_below,
+    series,
+    share_limits,
+)
 from assay.measures.views.table import Column, Table, declared_columns
 from assay.measures.views.wording import between, describe_runs, group_name, number, plural
 from assay.measures.world.curves import TIME
 from assay.support.stats.intervals import Interval
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 FACTORS = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, None)
 """Time limits as multiples of a reference time, as in LIBERO-X; None for no limit."""

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from assay.measures.views import style
-from assay.measures.views.style import BLUE, FAINT, INK, WIDTH, Drawing, percent_axis, points_axis
+from assay.measures.views.style import (
+    BLUE,
+    FAINT,
+    INK,
+    WIDTH,
+    Axes,
+    Drawing,
+    Figure,
+    percent_axis,
+    points_axis,
+)
 from assay.measures.views.wording import between, percent, points
 from assay.support.stats.intervals import Interval
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 ROW = 0.19
 """Height of a row in inches."""

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from assay.measures.views.style import BLACK, EMPTY, INK, SHADES, WIDTH, Drawing
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from assay.measures.views.style import BLACK, EMPTY, INK, SHADES, WIDTH, Axes, Drawing, Figure
 
 NONE = "none"
 """Type of a paraphrase that keeps the object names or the action phrasing of the original instruction."""

@@ -21,8 +21,10 @@ from assay.measures.views.printing import NARROW, PAGE, Print, readable
 from assay.measures.views.wording import signed
 
 if TYPE_CHECKING:  # matplotlib takes half a second to import and is loaded when a figure is drawn
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+else:
+    Axes = Figure = Any  # names that other modules import for their annotations
 
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#222222")
 BLUE, ORANGE, GREEN, PINK, AMBER, SKY, BLACK = SERIES

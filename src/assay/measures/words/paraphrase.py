@@ -16,7 +16,7 @@ from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.success.rates import RATE, Rate, interval_note, rates, rates_drawing
 from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS, fill_cell, grid_axes, grid_map
-from assay.measures.views.style import FAINT, HALF, WIDTH, Drawing, series, share_limits
+from assay.measures.views.style import FAINT, HALF, WIDTH, Drawing, Figure, series, share_limits
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between, describe_runs, number, p_phrase, plural, points
 from assay.measures.words.names import WORDS
@@ -24,8 +24,6 @@ from assay.support.stats.intervals import Interval, paired_difference
 from assay.support.stats.resampling import table_correlation
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from assay.perturb.words.grid.table import GridStats
 
 

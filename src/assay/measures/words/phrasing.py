@@ -12,9 +12,8 @@ from assay.measures import findings
 from assay.measures.findings import Evidence, FlawTest, Profiles, Shows, Untested
 from assay.measures.flaws import Flaw
 from assay.measures.frames import compare_sides, guessable, require, side_counts, two_sides, valid_rows
-from assay.measures.measure import Measure
+from assay.measures.measure import Measure, RunData
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.run_data import RunData
 from assay.measures.sample_size import least_one_sided, telling
 from assay.measures.success.drops import DROPS, Drop, drop_evidence, drops, pool_drops
 from assay.measures.views.wording import negate

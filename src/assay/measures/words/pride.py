@@ -10,27 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 import polars as pl
 
 from assay.measures.clustering import shares, variances
 from assay.measures.frames import require, valid_rows
-from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.measure import Measure, Panel, Profile, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.views import wording
-from assay.measures.views.style import HALF, Drawing, legend_below, series
+from assay.measures.views.style import HALF, Drawing, Figure, legend_below, series
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import KeyNumber
 from assay.measures.words.names import WORDS
 from assay.measures.words.paraphrase import all_paraphrases, wording_columns
 from assay.support.stats.intervals import Interval, Z
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from assay.measures.profile import Profile
 
 ALPHA = 0.5
 MIN_WORDINGS = 5

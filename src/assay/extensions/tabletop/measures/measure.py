@@ -43,8 +43,7 @@ from assay.measures.findings import (
 )
 from assay.measures.findings import TOLERATED as TOLERATED_FAILURES
 from assay.measures.flaws import Flaw, OwnFlaw
-from assay.measures.measure import Measure, Panel
-from assay.measures.profile import Profile
+from assay.measures.measure import Measure, Panel, Profile
 from assay.measures.result import MeasureError, Missing
 from assay.measures.sentences import format_counts, format_difference, format_share, format_unperturbed
 from assay.measures.success.drops import drop_evidence
