@@ -34,8 +34,8 @@ from assay.episodes import Trajectory as Trajectory
 from assay.episodes import World as World
 from assay.episodes import apply_perturbations as apply_perturbations
 from assay.episodes import perturbation as perturbation
+from assay.episodes import within as within
 from assay.episodes.check import check_world as check_world
-from assay.episodes.fields import within as within
 from assay.errors import AssayError as AssayError
 from assay.errors import AssetError as AssetError
 from assay.errors import ExperimentError as ExperimentError

@@ -10,7 +10,6 @@ events          perturbations during an episode
 
 from assay.episodes.episode import Episode, Intervals, Outcome, Trajectory, no_trajectory
 from assay.episodes.events import At, MidEpisodeChange, Trigger, TriggerKind
-from assay.episodes.instruction import Instruction
 from assay.episodes.latency import WhileWaiting
 from assay.episodes.perturbation import (
     Change,
@@ -21,11 +20,12 @@ from assay.episodes.perturbation import (
     kinds,
     perturbation,
     to_json,
+    within,
 )
 from assay.episodes.policy import Policy, Privileged
 from assay.episodes.rollout import rollout
 from assay.episodes.senses import Chance, Filter, Sense, Senses
-from assay.episodes.spec import CONTROL, EpisodeSpec, Initial, Label
+from assay.episodes.spec import CONTROL, EpisodeSpec, Initial, Instruction, Label
 from assay.episodes.stepwise import Stepwise
 from assay.episodes.world import (
     LIBERO,
@@ -84,6 +84,7 @@ __all__ = [
     "rollout",
     "task_of",
     "to_json",
+    "within",
     "world_name",
     "world_of",
     "world_policies",

@@ -18,8 +18,8 @@ EXPERIMENTS: Registry[Callable[..., Experiment] | Experiment] = Registry(
     {
         "libero": "assay.experiments.registry:libero",
         "para": "assay.experiments.para:para",
-        "corruption": "assay.experiments.instructions:corruption",
-        "surface": "assay.experiments.instructions:surface",
+        "corruption": "assay.experiments.para:corruption",
+        "surface": "assay.experiments.para:surface",
         "events": "assay.experiments.events:events",
         "pro": "assay.experiments.pro:pro",
         "x": "assay.experiments.x:x",

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, get_args, get_type_hints
 
 from assay.episodes import Perturbation, kinds
-from assay.episodes.fields import valid_range
+from assay.episodes.perturbation import valid_range
 from assay.support.docstrings import field_docs
 
 RELEASE = "release/"

@@ -19,7 +19,7 @@ from assay.measures.views.printing import Print
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table, Value
 from assay.report.page import Report
-from assay.runs.description import lateness
+from assay.runs.provenance import lateness
 from assay.runs.store import Store
 
 FOLDER = "paper"

@@ -26,7 +26,7 @@ from assay.measures.multiple_testing import with_adjusted_p
 from assay.measures.sentences import Diagnosis, format_finding
 from assay.measures.views.wording import listed, plural
 from assay.runs.certificates import REFUSED
-from assay.runs.description import lateness
+from assay.runs.provenance import lateness
 from assay.runs.store import Store
 from assay.support.plugins import load_plugins
 

@@ -20,9 +20,8 @@ from assay.measures.success.rates import SUCCESS_RATE, has_perturbed_episodes
 from assay.measures.views.wording import KeyNumber, listed, natural, percent, plural
 from assay.measures.words.pride import OVERESTIMATION, PRIDE
 from assay.report.run_report import RunReport
-from assay.runs.description import lateness
 from assay.runs.options import run_command
-from assay.runs.provenance import ALL, IDENTITY, all_conditions
+from assay.runs.provenance import ALL, IDENTITY, all_conditions, lateness
 
 MAX_LISTED = 3
 """Maximum number of conditions and reasons listed individually."""

@@ -6,7 +6,7 @@ save(task, "my_task.json")
 tasks = resolve("libero_goal,libero_10/0,my_folder")
 """
 
-from assay.episodes.instruction import Instruction
+from assay.episodes.spec import Instruction
 from assay.tasks import bddl
 from assay.tasks.catalogue import (
     CatalogueEntry,

@@ -11,8 +11,7 @@ from typing import ClassVar
 import numpy as np
 from PIL import Image, ImageFilter
 
-from assay.episodes import Perturbation, perturbation
-from assay.episodes.fields import within
+from assay.episodes import Perturbation, perturbation, within
 from assay.episodes.senses import Chance, Filter, Key, Sense
 from assay.errors import PerturbationError, did_you_mean
 from assay.sim import Observation

@@ -24,13 +24,14 @@ import polars as pl
 from assay.support.extras import optional_import
 from assay.support.images import Orientation, orient
 from assay.support.video import ENCODER, FPS, Clip, VideoWriter, splice
-from assay.tasks.formats.lerobot import INFO, ORIENTATION
-from assay.tasks.formats.lerobot_features import (
+from assay.tasks.formats.lerobot import (
     ACTION,
     ACTION_NAMES,
     CAMERAS,
     COUNTERS,
+    INFO,
     KEYFRAME_INTERVAL,
+    ORIENTATION,
     STATE,
     STATE_NAMES,
     VECTORS,

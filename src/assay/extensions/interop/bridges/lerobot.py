@@ -24,7 +24,7 @@ from assay.runs.recording import begin
 from assay.sim import Observation
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
 from assay.support.images import Orientation, orient, parse_orientation
-from assay.tasks.formats.lerobot_features import CAMERAS, STATE_NAMES, robot_state
+from assay.tasks.formats.lerobot import CAMERAS, STATE_NAMES, robot_state
 
 NEW_ROLLOUT = "lerobot_new_rollout"
 """Option of ``reset`` with which LeRobot starts a rollout."""
