@@ -14,8 +14,8 @@ from assay.measures.diagnosis import diagnose
 from assay.measures.findings import Verdict
 from assay.measures.flaws import Flaw
 from assay.measures.measure import profile
+from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.runs.store import Store
-from assay.runs.worker import EpisodeRunner, WorkerConfig
 from bench.figure import Figure
 
 PLANTED = {

@@ -19,8 +19,8 @@ from assay.measures.flaws import Degree, Flaw
 from assay.measures.measure import Profile, profile
 from assay.measures.memory.memorisation import Memorisation
 from assay.measures.world.curves import Onset
+from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.runs.store import Store
-from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.tasks import Rectangle, Task
 
 SCENES = {

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from assay.episodes import Traits
-from assay.episodes.conduct import SideEffects
-from assay.episodes.episode import Happened
+from assay.episodes.episode import Happened, SideEffects
 from assay.measures.diagnosis import diagnose
 from assay.measures.findings import Verdict
 from assay.measures.flaws import Flaw

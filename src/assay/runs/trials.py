@@ -9,10 +9,10 @@ from pathlib import Path
 from assay.episodes import Episode, EpisodeSpec, Outcome
 from assay.runs.driver import drive_stepwise
 from assay.runs.execute import make_executor
+from assay.runs.executor import WorkerConfig
 from assay.runs.options import MEASURED, RunOptions
 from assay.runs.schedulers.plan import Scheduler
 from assay.runs.store import Store
-from assay.runs.worker import WorkerConfig
 
 Attempt = tuple[EpisodeSpec, Episode]
 """An executed episode of a task."""

@@ -8,8 +8,7 @@ import mujoco
 import numpy as np
 
 from assay.episodes import Intervals, Record, Trajectory
-from assay.episodes.conduct import Aftermath
-from assay.episodes.episode import Position
+from assay.episodes.episode import Aftermath, Position
 from assay.sim.conduct import MOVED, TURNED, EffectWatch, StageWatch
 from assay.sim.controller import ARM, Controller
 from assay.sim.observation import Observation

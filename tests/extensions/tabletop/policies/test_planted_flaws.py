@@ -26,8 +26,8 @@ from assay.measures.findings import Verdict
 from assay.measures.flaws import Flaw
 from assay.measures.measure import Profile, profile
 from assay.perturb import apply_perturbations
+from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.runs.store import Store
-from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 SETTINGS = [
     Setting("T1", seed, level)

@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium import spaces
 
 from assay.episodes import Stepwise, horizon, task_of
-from assay.experiments.registry import EXPERIMENTS
+from assay.experiments.base import EXPERIMENTS
 from assay.extensions.interop.bridges.player import HarnessPlayer
 from assay.runs.options import RunOptions, RunOptionsDict
 from assay.runs.plan import PlannedTask, planned_tasks
