@@ -18,12 +18,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from assay.episodes import Chance as Chance
 from assay.episodes import Change as Change
 from assay.episodes import Effect as Effect
 from assay.episodes import Env as Env
 from assay.episodes import EpisodeSpec as EpisodeSpec
-from assay.episodes import Filter as Filter
 from assay.episodes import Instruction as Instruction
 from assay.episodes import Perturbation as Perturbation
 from assay.episodes import Policy as Policy
@@ -36,6 +34,8 @@ from assay.episodes import apply_perturbations as apply_perturbations
 from assay.episodes import perturbation as perturbation
 from assay.episodes import within as within
 from assay.episodes.check import check_world as check_world
+from assay.episodes.senses import Chance as Chance
+from assay.episodes.senses import Filter as Filter
 from assay.errors import AssayError as AssayError
 from assay.errors import AssetError as AssetError
 from assay.errors import ExperimentError as ExperimentError

@@ -15,11 +15,10 @@ from assay.episodes import (
     Initial,
     Label,
     Perturbation,
-    WhileWaiting,
     World,
     load_world,
 )
-from assay.episodes.latency import MOST_LATENCY
+from assay.episodes.latency import MOST_LATENCY, WhileWaiting
 from assay.episodes.spec import OWN_LATENCY
 from assay.errors import ExperimentError, did_you_mean
 from assay.experiments.labels import nature

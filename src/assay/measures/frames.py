@@ -208,7 +208,8 @@ def find_renamed(task: str, text: str) -> str:
 def _nouns(task: str) -> Mapping[str, str]:
     """Return the nouns in a task's instruction and their spelling; empty if it cannot be parsed."""
     from assay import tasks  # imported here because only paraphrases need the parser, which is slow to load
-    from assay.tasks.language import lexicon, read_task
+    from assay.tasks.language.lexicon import lexicon
+    from assay.tasks.language.meaning import read_task
 
     try:
         mentions = read_task(tasks.load(task), lexicon()).mentions

@@ -18,7 +18,7 @@ from assay.sim.categories import OPENING, SWITCHING
 from assay.sim.footprints import footprint
 from assay.sim.packs.registry import planning_pack
 from assay.tasks import Entity, Task
-from assay.tasks.language import COLOURS
+from assay.tasks.language.lexicon import COLOURS
 from assay.tasks.scene import Colour, Finish, Pattern
 
 NEW_COLOURS = ("red", "blue", "green", "yellow", "purple", "orange")

@@ -12,9 +12,17 @@ from assay.episodes import perturbation
 from assay.perturb.words.text import TextPerturbation
 from assay.perturb.world.kinds import unseen
 from assay.tasks import Scene
-from assay.tasks.language import Action, Step, Verb, lexicon, phrases, read_steps, verb_named, write_steps
-from assay.tasks.language.lexicon import plain_synonyms
-from assay.tasks.language.steps import adapt_pronouns, depends, write_in_full, write_passive
+from assay.tasks.language import phrases
+from assay.tasks.language.lexicon import Action, Verb, lexicon, plain_synonyms, verb_named
+from assay.tasks.language.steps import (
+    Step,
+    adapt_pronouns,
+    depends,
+    read_steps,
+    write_in_full,
+    write_passive,
+    write_steps,
+)
 
 VERBOSE_FRAMES = (
     "Have a look at what is in front of you and then, please, {}. That is all there is to do.",
