@@ -27,6 +27,15 @@ from assay.measures.result import MeasureError
 from assay.support.stats.intervals import Difference, stratified_difference, widen_to_p
 from assay.support.stats.significance import paired_p
 
+NONE = "none"
+"""Type of a paraphrase that keeps the object names or the action phrasing of the original instruction."""
+OBJECTS = (NONE, "addition", "contextual", "habitual")
+"""Ways to name objects, after LIBERO-Para; ``assay.perturb.words.grid.cells`` creates them."""
+ACTIONS = (
+    *(NONE, "addition", "contextual", "habitual", "coordination", "subordination"),
+    *("need", "embedded", "permission", "question", "hint"),
+)
+"""Ways to phrase the action."""
 PAIR = ("task", "seed")
 """Columns that a perturbed episode shares with its control."""
 START = ("task", "start")

@@ -89,21 +89,20 @@ def try_tasks(
     if the options request them. Without a number of workers, episodes are executed in this process.
     """
     assert options.latency != MEASURED
-    specs, waiting = [], options.while_waiting if options.latency else None
-    for task in tasks:
-        for seed in seeds:
-            specs.append(
-                EpisodeSpec(
-                    task,
-                    seed,
-                    pack,
-                    steps=options.steps,
-                    replan=options.replan,
-                    initial="sampled" if options.states is None else "stored",
-                    latency=options.latency,
-                    while_waiting=waiting or "play",
-                )
-            )
+    specs = [
+        EpisodeSpec(
+            task,
+            seed,
+            pack,
+            steps=options.steps,
+            replan=options.replan,
+            initial="sampled" if options.states is None else "stored",
+            latency=options.latency,
+            while_waiting=(options.while_waiting if options.latency else None) or "play",
+        )
+        for task in tasks
+        for seed in seeds
+    ]
     worker = WorkerConfig(
         policy,
         world,

@@ -19,8 +19,7 @@ from assay.measures.clustering import group_shares
 from assay.measures.frames import atoms, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
-from assay.measures.views.heat_map import bare_axes, fill_cell
-from assay.measures.views.style import HALF, ORANGE, WIDTH, Drawing, Figure
+from assay.measures.views.style import HALF, ORANGE, WIDTH, Drawing, Figure, bare_axes, fill_cell
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import group_name, percent, plural, thing
 from assay.support.stats.intervals import Interval

@@ -49,7 +49,6 @@ from assay.measures.sentences import format_counts, format_difference, format_sh
 from assay.measures.success.drops import drop_evidence
 from assay.measures.success.rates import CONTROLS, SUCCESS
 from assay.measures.views.forest import Mark, forest, height
-from assay.measures.views.heat_map import bare_axes, fill_cell
 from assay.measures.views.style import (
     BLUE,
     FAINT,
@@ -57,6 +56,8 @@ from assay.measures.views.style import (
     ORANGE,
     WIDTH,
     Drawing,
+    bare_axes,
+    fill_cell,
     percent_axis,
     series,
     share_limits,
