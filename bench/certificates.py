@@ -20,8 +20,8 @@ from assay.runs.certificates import (
     missing,
     solvable,
 )
+from assay.runs.executor import WorkerConfig
 from assay.runs.local import LocalProcesses
-from assay.runs.worker import WorkerConfig
 from bench.figure import Figure
 
 TASKS = {"pro": ("libero_object/2",), "x": ("libero_spatial/3", "libero_goal/1", "libero_10/6")}

@@ -32,8 +32,11 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")  # tables are small: threads co
 import numpy as np
 
 from assay.episodes import EpisodeSpec
-from assay.measures import MEASURES, Finding, Flaw, Missing, Profile, RunData, Verdict, diagnose, profile
-from assay.measures.diagnosis import ABILITY
+from assay.measures.diagnosis import ABILITY, diagnose
+from assay.measures.findings import Finding, Verdict
+from assay.measures.flaws import Flaw
+from assay.measures.measure import MEASURES, Profile, RunData, profile
+from assay.measures.result import Missing
 from assay.measures.success.drops import CHANGES
 from assay.measures.success.rates import CONTROLS
 from assay.measures.success.task_changes import TASK_CHANGES

@@ -10,9 +10,12 @@ from tempfile import TemporaryDirectory
 
 from assay import tasks
 from assay.experiments import load_experiment
-from assay.measures import Flaw, Verdict, diagnose, profile
+from assay.measures.diagnosis import diagnose
+from assay.measures.findings import Verdict
+from assay.measures.flaws import Flaw
+from assay.measures.measure import profile
+from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.runs.store import Store
-from assay.runs.worker import EpisodeRunner, WorkerConfig
 from bench.figure import Figure
 
 PLANTED = {

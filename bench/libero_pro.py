@@ -17,7 +17,8 @@ from assay import tasks
 from assay.episodes import CONTROL, task_of
 from assay.experiments import load_experiment
 from assay.extensions.papers.libero_pro.paper import SUITES as LEADERBOARD
-from assay.measures import Flaw, Verdict
+from assay.measures.findings import Verdict
+from assay.measures.flaws import Flaw
 from assay.perturb.world.exchange import MIN_EXCHANGE_M, goal_objects
 from assay.perturb.world.ground import Ground
 from bench.figure import Figure

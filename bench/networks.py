@@ -23,7 +23,8 @@ from pathlib import Path
 import assay
 from assay.episodes import CONTROL, Outcome
 from assay.extensions.learn.visuomotor.training import load_network
-from assay.measures import Flaw, Verdict
+from assay.measures.findings import Verdict
+from assay.measures.flaws import Flaw
 from assay.measures.sentences import format_finding
 from assay.support.stats.intervals import wilson
 

@@ -21,11 +21,10 @@ from assay.errors import RenderingError
 from assay.experiments import load_experiment
 from assay.runs.display import Display
 from assay.runs.driver import drive
-from assay.runs.executor import Done, Event, Executor, Source
+from assay.runs.executor import Done, EpisodeRunner, Event, Executor, Source, WorkerConfig
 from assay.runs.local import LocalProcesses
 from assay.runs.on_ray import RayActors
 from assay.runs.store import Store
-from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim import Observation, gl
 from assay.sim.render import CAMERAS
 from assay.tasks import Instruction

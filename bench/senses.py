@@ -8,7 +8,7 @@ import time
 from assay import tasks
 from assay.episodes import Senses
 from assay.errors import RenderingError
-from assay.perturb.senses import pictures_at
+from assay.perturb.senses.images import pictures_at
 from assay.sim.compile import compile_scene
 from assay.sim.observation import Observation
 from assay.sim.packs.registry import load_pack

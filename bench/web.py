@@ -22,8 +22,8 @@ import psutil
 
 from assay.episodes import EpisodeSpec
 from assay.errors import RenderingError
+from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.runs.store import Store
-from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim import gl
 from assay.support.files import CACHE_VARIABLE
 from bench.figure import Figure

@@ -25,7 +25,7 @@ from assay import tasks
 from assay.cli.app import main
 from assay.episodes import EpisodeSpec
 from assay.errors import RenderingError
-from assay.runs.worker import EpisodeRunner, WorkerConfig
+from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.sim import gl
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.packs.libero import LiberoPack

@@ -21,7 +21,7 @@ import assay as public
 from assay.cli.app import command_line
 from assay.episodes.perturbation import kinds
 from assay.errors import AssayError
-from assay.measures import MEASURES
+from assay.measures.measure import MEASURES
 from assay.perturb.words.distance.pride import scorer
 from assay.report import experiment_sheet
 from assay.runs import execute, options

@@ -12,12 +12,15 @@ import pytest
 from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
 from assay.experiments import load_experiment
-from assay.measures import Degree, Finding, Flaw, Profile, Verdict, diagnose, profile
+from assay.measures.diagnosis import diagnose
 from assay.measures.failure.near_far import NearFarFailures
+from assay.measures.findings import Finding, Verdict
+from assay.measures.flaws import Degree, Flaw
+from assay.measures.measure import Profile, profile
 from assay.measures.memory.memorisation import Memorisation
 from assay.measures.world.curves import Onset
+from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.runs.store import Store
-from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.tasks import Rectangle, Task
 
 SCENES = {

@@ -18,12 +18,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from assay.episodes import Chance as Chance
 from assay.episodes import Change as Change
 from assay.episodes import Effect as Effect
 from assay.episodes import Env as Env
 from assay.episodes import EpisodeSpec as EpisodeSpec
-from assay.episodes import Filter as Filter
 from assay.episodes import Instruction as Instruction
 from assay.episodes import Perturbation as Perturbation
 from assay.episodes import Policy as Policy
@@ -34,8 +32,10 @@ from assay.episodes import Trajectory as Trajectory
 from assay.episodes import World as World
 from assay.episodes import apply_perturbations as apply_perturbations
 from assay.episodes import perturbation as perturbation
+from assay.episodes import within as within
 from assay.episodes.check import check_world as check_world
-from assay.episodes.fields import within as within
+from assay.episodes.senses import Chance as Chance
+from assay.episodes.senses import Filter as Filter
 from assay.errors import AssayError as AssayError
 from assay.errors import AssetError as AssetError
 from assay.errors import ExperimentError as ExperimentError
@@ -51,14 +51,14 @@ from assay.support.streams import stream as stream
 if TYPE_CHECKING:
     from assay.experiments import Experiment as Experiment
     from assay.experiments import Variant as Variant
-    from assay.measures import Flaw as Flaw
-    from assay.measures import FlawTest as FlawTest
-    from assay.measures import Measure as Measure
-    from assay.measures import MeasureError as MeasureError
-    from assay.measures import OwnFlaw as OwnFlaw
-    from assay.measures import Panel as Panel
-    from assay.measures import Result as Result
-    from assay.measures import RunData as RunData
+    from assay.measures.findings import FlawTest as FlawTest
+    from assay.measures.flaws import Flaw as Flaw
+    from assay.measures.flaws import OwnFlaw as OwnFlaw
+    from assay.measures.measure import Measure as Measure
+    from assay.measures.measure import Panel as Panel
+    from assay.measures.measure import RunData as RunData
+    from assay.measures.result import MeasureError as MeasureError
+    from assay.measures.result import Result as Result
     from assay.measures.views.style import Drawing as Drawing
     from assay.measures.views.table import Column as Column
     from assay.measures.views.table import Table as Table
@@ -66,7 +66,10 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "assay.experiments": "Experiment Variant",
-    "assay.measures": "Flaw FlawTest Measure MeasureError OwnFlaw Panel Result RunData",
+    "assay.measures.findings": "FlawTest",
+    "assay.measures.flaws": "Flaw OwnFlaw",
+    "assay.measures.measure": "Measure Panel RunData",
+    "assay.measures.result": "MeasureError Result",
     "assay.measures.views.style": "Drawing",
     "assay.measures.views.table": "Column Table",
     "assay.sim.packs.pack": "AssetPack",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.episodes.conduct import PLACING, TURNING, UNTOUCHED, atom_progress, furthest
+from assay.episodes.episode import PLACING, TURNING, UNTOUCHED, atom_progress, furthest
 from assay.episodes.stepwise import progress_of
 
 BOWL, STOVE = "On bowl_1 plate_1", "TurnOn flat_stove_1"

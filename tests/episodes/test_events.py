@@ -6,19 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.episodes import (
-    At,
-    Episode,
-    EpisodeSpec,
-    Outcome,
-    Trigger,
-    TriggerKind,
-    from_json,
-    rollout,
-    to_json,
-    world_of,
-)
-from assay.episodes.events import at_step, grasped, lifted, near, placing, share, subgoal
+from assay.episodes import At, Episode, EpisodeSpec, Outcome, Trigger, from_json, rollout, to_json, world_of
+from assay.episodes.events import TriggerKind, at_step, grasped, lifted, near, placing, share, subgoal
 from assay.episodes.stepwise import Stepwise
 from assay.errors import PerturbationError, WorldError
 from assay.perturb.events import Cancel, Knock

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import tasks
-from assay.episodes import Effect, EpisodeSpec, Perturbation, perturbation
+from assay.episodes import Effect, EpisodeSpec, Perturbation, from_json, perturbation
 from assay.episodes.perturbation import _KINDS
 from assay.errors import PerturbationError, PluginError
-from assay.perturb import Say, apply_perturbations, from_json
+from assay.perturb import Say, apply_perturbations
 from assay.tasks import Instruction, Task
 
 

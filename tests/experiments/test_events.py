@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
-from assay.episodes import At, EpisodeSpec, Outcome, TriggerKind, rollout, world_of
+from assay.episodes import At, EpisodeSpec, Outcome, rollout, world_of
+from assay.episodes.events import TriggerKind
 from assay.experiments import load_experiment
 from assay.policies.registry import load_policy
 from assay.runs.certificates import ClaimVerdict, claim, judge

@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 from assay.episodes.spec import Label
-from assay.measures import MeasureError
 from assay.measures.failure.near_far import (
     OURS,
     PAPER,
@@ -22,6 +21,7 @@ from assay.measures.failure.near_far import (
     failures,
 )
 from assay.measures.memory.paths import Paths
+from assay.measures.result import MeasureError
 from assay.runs.store import Store
 
 from .conftest import Made, dtw

@@ -7,8 +7,12 @@ import polars as pl
 import pytest
 from scipy.special import expit
 
-from assay.measures import Flaw, MeasureError, Verdict, diagnose, profile
 from assay.measures.attribution import ATTRIBUTION, attribution
+from assay.measures.diagnosis import diagnose
+from assay.measures.findings import Verdict
+from assay.measures.flaws import Flaw
+from assay.measures.measure import profile
+from assay.measures.result import MeasureError
 from assay.measures.sentences import format_finding
 from assay.perturb.world.objects import Recolour, Resize
 from assay.perturb.world.position import Displace

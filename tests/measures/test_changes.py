@@ -4,7 +4,11 @@ import pytest
 
 from assay.episodes.perturbation import Change, kinds
 from assay.experiments.labels import nature
-from assay.measures import Flaw, RunData, Verdict, diagnose, label_changes, profile
+from assay.measures.diagnosis import diagnose
+from assay.measures.findings import Verdict
+from assay.measures.flaws import Flaw
+from assay.measures.frames import label_changes
+from assay.measures.measure import RunData, profile
 from assay.measures.sentences import format_finding
 from assay.measures.success.drops import CHANGES
 from assay.perturb.world.objects import Recolour, Resize

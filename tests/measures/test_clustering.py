@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from scipy.special import expit
 
-from assay.measures import compare
 from assay.measures.clustering import UNVARIED, mean, medians, shares
+from assay.measures.compare import compare
 from assay.measures.words.pride import overestimation, pride, sweep
 from assay.support.stats.intervals import wilson_interval
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from assay.measures import MeasureError, compare
-from assay.measures.compare import Aspect, Decision
+from assay.measures.compare import Aspect, Decision, compare
+from assay.measures.result import MeasureError
 
 
 def test_runs_are_paired_by_spec(run, made):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.episodes.conduct import PLACING, Aftermath, SideEffects
+from assay.episodes.episode import PLACING, Aftermath, SideEffects
 from assay.measures.conduct.progress import progress, stops
 from assay.measures.conduct.side_effects import side_effects
 from assay.measures.result import MeasureError

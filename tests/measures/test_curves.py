@@ -4,7 +4,8 @@ from itertools import product
 
 import pytest
 
-from assay.measures import MeasureError, profile
+from assay.measures.measure import profile
+from assay.measures.result import MeasureError
 from assay.measures.world.curves import CORRUPTION, curve
 
 

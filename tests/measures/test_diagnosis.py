@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from bench.diagnosis import AsRead
 
-from assay.measures import Claim, Degree, Evidence, Finding, Flaw, Untested, Verdict, diagnose, profile
-from assay.measures.diagnosis import examine
-from assay.measures.findings import Fall, Shows, Unnoticed
+from assay.measures.diagnosis import diagnose, examine
+from assay.measures.findings import Claim, Evidence, Fall, Finding, Shows, Unnoticed, Untested, Verdict
+from assay.measures.flaws import Degree, Flaw
+from assay.measures.measure import profile
 from assay.measures.multiple_testing import with_adjusted_p
 from assay.measures.sentences import format_finding
 from assay.measures.success.task_labels import LabelRate

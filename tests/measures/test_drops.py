@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from assay.measures import MeasureError
+from assay.measures.result import MeasureError
 from assay.measures.success.drops import drops, pool_drops
 from assay.runs.schedulers.until import Pairs
 from assay.support.stats.significance import least_p

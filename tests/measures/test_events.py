@@ -8,8 +8,8 @@ import numpy as np
 from assay.measures.diagnosis import diagnose
 from assay.measures.findings import Verdict
 from assay.measures.flaws import Flaw
+from assay.measures.measure import profile
 from assay.measures.memory.memorisation import MEMORISATION
-from assay.measures.profile import profile
 from assay.measures.world.events import EVENTS, events_sentences, events_table
 
 KINDS = {

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measures import MeasureError
 from assay.measures.failure.grounding import confusion, goal_objects
+from assay.measures.result import MeasureError
 
 DRAWER = {"Open wooden_cabinet_1_middle_region": ((90, 100),)}
 TWO = {"On plate_1 main_table_region": ((9, 10),), "In akita_black_bowl_1 plate_1_region": ((9, 10),)}

@@ -8,9 +8,10 @@ from functools import cache
 from bench.diagnosis import as_a_user, examined, named
 from bench.synthetic import GOALS, Synthetic, asked_tasks, drawn, even, planned, uneven
 
-from assay.measures import Finding, Flaw, Verdict, profile
 from assay.measures.diagnosis import examine
-from assay.measures.findings import Fall
+from assay.measures.findings import Fall, Finding, Verdict
+from assay.measures.flaws import Flaw
+from assay.measures.measure import profile
 from assay.measures.multiple_testing import with_adjusted_p
 from assay.measures.success.other_tasks import OTHER_TASKS
 from assay.support.stats.intervals import plain

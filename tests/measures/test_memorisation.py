@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.measures import MeasureError
 from assay.measures.memory.memorisation import Calls, Memorisation, memorisation
 from assay.measures.memory.paths import Paths
+from assay.measures.result import MeasureError
 
 PLACES = {"libero_goal/1": (0.3, 0.1, 0.1), "libero_goal/4": (-0.1, 0.3, 0.1)}
 OTHER = {"On plate_1 flat_stove_1_cook_region": ()}

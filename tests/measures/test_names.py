@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from assay.measures import MeasureError, label_changes
-from assay.measures.frames import find_renamed
+from assay.measures.frames import find_renamed, label_changes
+from assay.measures.result import MeasureError
 from assay.measures.words.names import name_gaps
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.measures import MeasureError, success_rate
+from assay.measures.result import MeasureError
+from assay.measures.success.rates import success_rate
 from assay.measures.words.paraphrase import distance_correlation, grid, object_gap
 from assay.measures.words.pride import overestimation, pride, sweep
 from assay.runs.store import Store

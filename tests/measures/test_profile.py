@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 
 from assay.episodes import Traits
-from assay.episodes.conduct import SideEffects
-from assay.episodes.episode import Happened
-from assay.measures import MEASURES, Flaw, Missing, Verdict, attempt, diagnose, profile, success_rate
+from assay.episodes.episode import Happened, SideEffects
+from assay.measures.diagnosis import diagnose
+from assay.measures.findings import Verdict
+from assay.measures.flaws import Flaw
+from assay.measures.measure import MEASURES, profile
 from assay.measures.memory.memorisation import MEMORISATION
+from assay.measures.result import Missing, attempt
+from assay.measures.success.rates import success_rate
 
 
 def everything(made):

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measures import MeasureError, success_rate
-from assay.measures.success.rates import rates
+from assay.measures.result import MeasureError
+from assay.measures.success.rates import rates, success_rate
 from assay.runs.schedulers.until import interval, parse_until
 
 

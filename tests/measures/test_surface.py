@@ -5,7 +5,7 @@ import pytest
 from assay.measures.diagnosis import diagnose
 from assay.measures.findings import Claim, Shows, Verdict
 from assay.measures.flaws import Degree, Flaw
-from assay.measures.profile import profile
+from assay.measures.measure import profile
 from assay.measures.sentences import format_finding
 
 FORMS = ("full_stop", "capitals", "please")

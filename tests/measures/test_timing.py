@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measures import MeasureError
+from assay.measures.result import MeasureError
 from assay.measures.time.timing import (
     efficiency,
     limits_by,

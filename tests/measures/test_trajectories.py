@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from assay.measures import MeasureError
 from assay.measures.failure.near_far import NearFarFailures, failures
 from assay.measures.memory.paths import POINTS, Paths, distances
+from assay.measures.result import MeasureError
 from assay.runs.store import Store
 
 from .conftest import dtw

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
 from assay import tasks
-from assay.episodes import At, Effect, MidEpisodeChange
+from assay.episodes import At, Effect, MidEpisodeChange, Senses
 from assay.errors import PerturbationError, PlacementError
-from assay.perturb import Perturbation, Senses, apply_perturbations
+from assay.perturb import Perturbation, apply_perturbations
 from assay.perturb.catalogue import listed
 from assay.perturb.words.rewordings.designs import Counterfactual, OtherTask
 from assay.perturb.words.rewordings.goals import alternatives

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from assay import tasks
-from assay.episodes import At, Effect, EpisodeSpec
+from assay.episodes import At, Effect, EpisodeSpec, from_json, to_json
 from assay.episodes.events import near
 from assay.errors import PerturbationError
-from assay.perturb import Perturbation, Say, apply_perturbations, from_json, to_json
+from assay.perturb import Perturbation, Say, apply_perturbations
 from assay.perturb.catalogue import listed
 from assay.perturb.events import Cancel, Knock, Shut
 from assay.perturb.senses import senses_at

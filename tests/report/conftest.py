@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 
 from assay.episodes import Outcome
-from assay.episodes.conduct import PLACING, Aftermath, SideEffects
-from assay.episodes.episode import Episode, Happened, Trajectory, no_trajectory
+from assay.episodes.episode import (
+    PLACING,
+    Aftermath,
+    Episode,
+    Happened,
+    SideEffects,
+    Trajectory,
+    no_trajectory,
+)
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.measures.views.style import Drawing
 from assay.perturb import Say

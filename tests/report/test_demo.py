@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.api.demo import PARTS, DemoExperiment, run_demo
-from assay.measures import Flaw
+from assay.measures.flaws import Flaw
 from assay.runs.store import Store
 
 

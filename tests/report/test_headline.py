@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from assay.cli.runs import _terminal_summary
-from assay.measures import Claim, Flaw, Verdict
-from assay.measures.findings import Fall, Unnoticed
+from assay.measures.findings import Claim, Fall, Unnoticed, Verdict
+from assay.measures.flaws import Flaw
 from assay.measures.sentences import Diagnosis
 from assay.report.page import build
 from assay.report.run_report import RunReport

@@ -10,19 +10,10 @@ from typing import Any, NoReturn
 import pytest
 from matplotlib.figure import Figure
 
-from assay.measures import (
-    MEASURES,
-    Evidence,
-    FlawTest,
-    Measure,
-    MeasureError,
-    OwnFlaw,
-    Panel,
-    Result,
-    RunData,
-    Untested,
-    Verdict,
-)
+from assay.measures.findings import Evidence, FlawTest, Untested, Verdict
+from assay.measures.flaws import OwnFlaw
+from assay.measures.measure import MEASURES, Measure, Panel, RunData
+from assay.measures.result import MeasureError, Result
 from assay.measures.sentences import format_finding
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table

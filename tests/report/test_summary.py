@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.measures import Profile, profile
+from assay.measures.measure import Profile, profile
 from assay.measures.views.wording import number
 from assay.report.summary import describe_results
 from assay.runs.store import Store

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.runs.description import describe_meta
 from assay.runs.options import RunOptions
 from assay.runs.plan import RunPlan
+from assay.runs.provenance import describe_meta
 
 
 def test_provenance_is_described_without_empty_values_marks_and_long_digests():

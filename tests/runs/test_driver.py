@@ -23,12 +23,11 @@ from assay.experiments import Experiment, Variant
 from assay.measures.success.drops import drops
 from assay.perturb import Say
 from assay.runs.driver import Ending, drive
-from assay.runs.executor import Done, Event
+from assay.runs.executor import Done, EpisodeRunner, Event, WorkerConfig
 from assay.runs.local import LocalProcesses
 from assay.runs.schedulers.plan import Scheduler
 from assay.runs.schedulers.until import Pairs
 from assay.runs.store import Store
-from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 from .conftest import done
 
@@ -320,7 +319,7 @@ def driver(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
         from pathlib import Path
         from assay.runs.driver import drive
         from assay.runs.local import LocalProcesses
-        from assay.runs.worker import WorkerConfig
+        from assay.runs.executor import WorkerConfig
         from assay.runs.store import Store
 
         if __name__ == "__main__":

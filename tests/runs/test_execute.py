@@ -10,9 +10,9 @@ import pytest
 from assay.errors import AssayError, RunError
 from assay.runs.driver import Ending
 from assay.runs.execute import Observer, execute, make_executor
+from assay.runs.executor import WorkerConfig
 from assay.runs.options import RunOptions
 from assay.runs.store import Store
-from assay.runs.worker import WorkerConfig
 
 WIDE = RunOptions(tasks="libero_goal/7,libero_goal/0", seeds=(0, 1), steps=1, workers=0)
 

@@ -14,11 +14,10 @@ from assay.errors import PolicyError, RunError
 from assay.experiments import load_experiment
 from assay.runs import on_ray
 from assay.runs.driver import Ending, drive
-from assay.runs.executor import Executor
+from assay.runs.executor import Executor, WorkerConfig
 from assay.runs.local import LocalProcesses
 from assay.runs.on_ray import RayActors
 from assay.runs.store import Store
-from assay.runs.worker import WorkerConfig
 
 pytest.importorskip("ray", reason="needs the package 'ray': pip install 'assay-robotics[ray]'")
 

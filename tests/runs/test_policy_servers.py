@@ -17,9 +17,9 @@ import pytest
 from assay import tasks
 from assay.experiments import load_experiment
 from assay.runs.driver import drive
+from assay.runs.executor import WorkerConfig
 from assay.runs.local import LocalProcesses
 from assay.runs.store import Store
-from assay.runs.worker import WorkerConfig
 
 from .conftest import done
 

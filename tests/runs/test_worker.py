@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.episodes import EpisodeSpec, Outcome
-from assay.runs.worker import EpisodeRunner, WorkerConfig
+from assay.runs.executor import EpisodeRunner, WorkerConfig
 
 
 def test_scene_that_cannot_be_made_is_an_error_and_not_a_failure():

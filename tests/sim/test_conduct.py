@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assay.episodes import At, Episode, EpisodeSpec, Outcome, Perturbation, Stepwise, rollout
-from assay.episodes.conduct import PLACING, TURNING
+from assay.episodes.episode import PLACING, TURNING
 from assay.episodes.events import at_step
 from assay.perturb.words.text import Say
 from assay.perturb.world.position import Displace

@@ -6,7 +6,7 @@ import pytest
 
 from assay.errors import TaskError
 from assay.tasks import bddl, load
-from assay.tasks.audit import FileProblem, audit
+from assay.tasks.files import FileProblem, audit
 
 GOOD = bddl.write(load("libero_goal/0")).encode()
 BAD = GOOD.replace(b"(:goal", b"(:gaol")

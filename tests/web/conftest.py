@@ -18,9 +18,8 @@ from assay.episodes.episode import Episode, Happened, no_trajectory
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
 from assay.runs.driver import drive
-from assay.runs.executor import InProcess
+from assay.runs.executor import InProcess, WorkerConfig
 from assay.runs.store import Store
-from assay.runs.worker import WorkerConfig
 
 TASK = "libero_goal/7"
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">&amp; stove"

@@ -18,8 +18,8 @@ from markupsafe import escape
 
 from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
+from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.runs.store import Store
-from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 from .conftest import HOSTILE
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from assay.episodes import EpisodeSpec
+from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.runs.replay import HOLD_S, video_name
 from assay.runs.store import Store
-from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.web import replays as module
 from assay.web.episodes import _find_own_video
 from assay.web.replays import STILL, VIDEO, EpisodeRecording, RenderStatus, Replays

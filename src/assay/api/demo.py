@@ -26,8 +26,8 @@ from assay.report.rendering import render
 from assay.report.run_report import RunReport
 from assay.runs.certificates import CertificateCache
 from assay.runs.execute import Observer, make_certificates
+from assay.runs.executor import WorkerConfig
 from assay.runs.options import RunOptions
-from assay.runs.worker import WorkerConfig
 from assay.support import processes
 
 PLANTED = {

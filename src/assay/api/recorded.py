@@ -23,7 +23,7 @@ from assay.support.plugins import PluginWarning, load_plugins
 if TYPE_CHECKING:
     from assay.measures.compare import Comparison
     from assay.measures.findings import Finding
-    from assay.measures.profile import Profile
+    from assay.measures.measure import Profile
 
 
 def load_run(path: str | Path) -> Run:
@@ -68,7 +68,7 @@ class Run:
 
     def profile(self) -> Profile:
         """Return the results of all measures that apply to the run, with intervals."""
-        from assay.measures.profile import profile
+        from assay.measures.measure import profile
 
         with self._reading() as store:
             return profile(store)
@@ -91,23 +91,17 @@ class Run:
 
     def show(self) -> RunStatus:
         """Print success rates by condition, errors with tracebacks, clipped actions and refused episodes."""
+        from assay.runs import display
         from assay.runs.certificates import count_reasons, recall
-        from assay.runs.display import (
-            condition_table,
-            print_clipping,
-            print_reasons,
-            print_refused,
-            print_tracebacks,
-        )
 
         with Store.reading(self.path) as store:
             meta, counts, reasons, refused = store.meta, store.counts(), store.reasons(), recall(store)
             refused_by_condition = Counter(refusal.condition for refusal in refused)
-            output.print(condition_table(counts, set(store.stopped), refused_by_condition))
-            print_reasons(reasons)
-            print_tracebacks(store.tracebacks().values())
-            print_clipping(store.clipping())
-            print_refused(count_reasons(refused))
+            output.print(display.condition_table(counts, set(store.stopped), refused_by_condition))
+            display.print_reasons(reasons)
+            display.print_tracebacks(store.tracebacks().values())
+            display.print_clipping(store.clipping())
+            display.print_refused(count_reasons(refused))
             waiting = len(store.todo(retry="nothing"))
         if meta.get("settings", {}).get("certificates", "") is None:
             say("uncertified: the oracle has not solved these scenes, so some of them may be unsolvable")

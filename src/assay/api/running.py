@@ -166,7 +166,7 @@ def search(
     same call resumes the search. The other keywords are the fields of `RunOptions`. Raises DeclinedError if the
     observer does not approve.
     """
-    from assay.measures.run_data import RunData
+    from assay.measures.measure import RunData
     from assay.measures.world.thresholds import thresholds
 
     names = join_names(axes, ExperimentError, "axes", "'distance,delay'") or ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,52 +30,42 @@ def make_env(
 ) -> TaskEnv:
     """Create the environment of one task for manual stepping; use it as a context manager."""
     world = world_of(task)
+    initial: Initial = "sampled" if states is None else "stored"
     pack = assets or world.packs[0]
+    spec = EpisodeSpec(task, 0, pack, perturbations=tuple(perturbations), initial=initial)
     world.pack_source(pack)
-    load_task(task, perturbations=perturbations)  # raises now, not at the first reset
-    return TaskEnv(
-        world.open(None if states is None else Path(states)),
-        task,
-        tuple(perturbations),
-        pack,
-        "sampled" if states is None else "stored",
-    )
+    task_of(spec)  # raises now, not at the first reset
+    return TaskEnv(world.open(None if states is None else Path(states)), spec)
 
 
 class TaskEnv:
     """Environment of one task for manual stepping."""
 
-    def __init__(
-        self, env: Env, task: str, perturbations: tuple[Perturbation, ...], pack: str, initial: Initial
-    ) -> None:
-        self._env, self._id, self._perturbations = env, task, perturbations
-        self._pack, self._initial = pack, initial
-        self._spec: EpisodeSpec | None = None
+    def __init__(self, env: Env, spec: EpisodeSpec) -> None:
+        """``spec``: the episode to run, except for its seed."""
+        self._env, self._spec, self._is_reset = env, spec, False
 
     def reset(self, seed: int = 0) -> Any:
         """Start an episode and return the first observation."""
-        self._spec = EpisodeSpec(
-            self._id, seed, self._pack, perturbations=self._perturbations, initial=self._initial
-        )
-        return self._env.reset(self._spec)
+        observation = self._env.reset(replace(self._spec, seed=seed))
+        self._is_reset = True
+        return observation
 
     def step(self, action: np.ndarray | Sequence[float]) -> Any:
         """Execute one action, of shape (action size,), and return the next observation."""
-        if self._spec is None:
+        if not self._is_reset:
             raise StateError("the environment has no state yet: call reset first")
         return self._env.step(np.asarray(action))
 
     @property
     def task(self) -> Any:
         """Current task, with ``id``, ``instruction`` and other attributes."""
-        if self._spec is None:
-            return load_task(self._id, perturbations=self._perturbations)
-        return self._env.task
+        return self._env.task if self._is_reset else task_of(self._spec)
 
     @property
     def succeeded(self) -> bool:
         """Whether the goal currently holds."""
-        return self._spec is not None and self._env.succeeded()
+        return self._is_reset and self._env.succeeded()
 
     @property
     def simulation(self) -> Any:

@@ -332,7 +332,7 @@ def show(
     """Show the provenance of a run and its success by condition."""
     from assay.api.recorded import Run
     from assay.runs.certificates import REFUSED, count_reasons, recall
-    from assay.runs.description import describe_meta
+    from assay.runs.provenance import describe_meta
     from assay.runs.store import Store
 
     with Store.reading(path) as store:

@@ -166,7 +166,7 @@ def check(
     Prints JSON: `{"files", "read", "round_trip", "failures", "warnings"}`. Warnings are parts of a file that have no
     effect. Exit status 1 if a file fails.
     """
-    from assay.tasks.audit import audit
+    from assay.tasks.files import audit
 
     with working("reading task files"):
         result = audit(path)

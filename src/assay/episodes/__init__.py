@@ -8,24 +8,22 @@ episode         the record of an episode
 events          perturbations during an episode
 """
 
-from assay.episodes.episode import Episode, Intervals, Outcome, Trajectory, no_trajectory
-from assay.episodes.events import At, MidEpisodeChange, Trigger, TriggerKind
-from assay.episodes.instruction import Instruction
-from assay.episodes.latency import WhileWaiting
+from assay.episodes.episode import Episode, Outcome, Trajectory, no_trajectory
+from assay.episodes.events import At, MidEpisodeChange, Trigger
 from assay.episodes.perturbation import (
     Change,
     Effect,
     Perturbation,
     apply_perturbations,
     from_json,
-    kinds,
     perturbation,
     to_json,
+    within,
 )
 from assay.episodes.policy import Policy, Privileged
 from assay.episodes.rollout import rollout
-from assay.episodes.senses import Chance, Filter, Sense, Senses
-from assay.episodes.spec import CONTROL, EpisodeSpec, Initial, Label
+from assay.episodes.senses import Sense, Senses
+from assay.episodes.spec import CONTROL, EpisodeSpec, Initial, Instruction, Label
 from assay.episodes.stepwise import Stepwise
 from assay.episodes.world import (
     LIBERO,
@@ -48,16 +46,13 @@ __all__ = [
     "LIBERO",
     "WORLDS",
     "At",
-    "Chance",
     "Change",
     "Effect",
     "Env",
     "Episode",
     "EpisodeSpec",
-    "Filter",
     "Initial",
     "Instruction",
-    "Intervals",
     "Label",
     "MidEpisodeChange",
     "Outcome",
@@ -71,19 +66,17 @@ __all__ = [
     "Traits",
     "Trajectory",
     "Trigger",
-    "TriggerKind",
-    "WhileWaiting",
     "World",
     "apply_perturbations",
     "from_json",
     "horizon",
-    "kinds",
     "load_world",
     "no_trajectory",
     "perturbation",
     "rollout",
     "task_of",
     "to_json",
+    "within",
     "world_name",
     "world_of",
     "world_policies",

@@ -14,11 +14,10 @@ import numpy as np
 
 from assay.episodes.episode import Episode, Outcome
 from assay.episodes.events import At, at_step
-from assay.episodes.instruction import Instruction
 from assay.episodes.perturbation import from_json, kinds, to_json
 from assay.episodes.rollout import rollout
 from assay.episodes.senses import Filter, Key, Sense
-from assay.episodes.spec import EpisodeSpec
+from assay.episodes.spec import EpisodeSpec, Instruction
 from assay.episodes.world import WORLDS, Env, Record, Traits, World
 from assay.errors import AssayError, TaskError, WorldError, one_line
 from assay.support.plugins import registered_addresses

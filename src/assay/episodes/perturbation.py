@@ -7,7 +7,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import Enum, StrEnum
 from functools import cache
 from numbers import Integral, Real
@@ -17,10 +17,23 @@ from typing import Any, TypeVar, cast, dataclass_transform, get_args, get_origin
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from assay.episodes.fields import valid_range, within
 from assay.errors import PerturbationError, PluginError, did_you_mean
 from assay.support.plugins import registered_addresses
 from assay.support.streams import stream
+
+
+def within(low: float, high: float, default: Any = MISSING) -> Any:
+    """Return a dataclass field for a number, or a tuple of numbers, from ``low`` to ``high``.
+
+    The numbers must be integers if ``low`` is an integer. None is valid if it is the default.
+    """
+    return field(default=default, metadata={"valid": (low, high)})
+
+
+def valid_range(attribute: Field[Any]) -> str:
+    """Return a description of the numbers that a field accepts."""
+    low, high = attribute.metadata["valid"]
+    return f"{'integers ' if isinstance(low, int) else ''}{low:g} to {high:g}"
 
 
 class Effect(StrEnum):

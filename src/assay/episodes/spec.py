@@ -1,4 +1,4 @@
-"""The specification that determines one rollout."""
+"""The specification that determines one rollout, and the instruction given to a policy."""
 
 from __future__ import annotations
 
@@ -13,6 +13,22 @@ from pydantic import BaseModel
 from assay.episodes.latency import WhileWaiting
 from assay.episodes.perturbation import Perturbation, from_json, to_json
 from assay.errors import SpecError, one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """A text instruction. Worlds whose instructions contain images derive a subclass."""
+
+    text: str
+
+    @property
+    def words(self) -> str:
+        """Text of the instruction, as recorded and reported."""
+        return self.text
+
+    def __str__(self) -> str:
+        return self.text
+
 
 Initial = Literal["sampled", "stored"]
 """Origin of the initial state: sampled with the seed, or stored in the task's file at the seed's index."""

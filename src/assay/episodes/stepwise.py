@@ -21,12 +21,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from assay.episodes.conduct import Stages, atom_progress
-from assay.episodes.episode import Episode, Outcome, no_trajectory
+from assay.episodes.episode import Episode, Outcome, Stages, atom_progress, no_trajectory
 from assay.episodes.events import At, Events
-from assay.episodes.instruction import Instruction
 from assay.episodes.senses import Senses
-from assay.episodes.spec import EpisodeSpec
+from assay.episodes.spec import EpisodeSpec, Instruction
 from assay.episodes.world import Env
 from assay.errors import PolicyError, SpecError, StateError, short_traceback
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.episodes.conduct import Aftermath, SideEffects, Stages
-from assay.episodes.episode import Intervals, Position, Trajectory
+from assay.episodes.episode import Aftermath, Intervals, Position, SideEffects, Stages, Trajectory
 from assay.episodes.perturbation import apply_perturbations
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssetError, TaskError, WorldError, did_you_mean

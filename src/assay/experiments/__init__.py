@@ -3,7 +3,6 @@
 specs = load_experiment("libero").plan(tasks.suite("libero_goal"), seeds=range(5))
 """
 
-from assay.experiments.base import Experiment, Variant
-from assay.experiments.registry import EXPERIMENTS, load_experiment
+from assay.experiments.base import EXPERIMENTS, Experiment, Variant, load_experiment
 
 __all__ = ["EXPERIMENTS", "Experiment", "Variant", "load_experiment"]

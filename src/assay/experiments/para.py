@@ -1,9 +1,9 @@
-"""Paraphrases as experiments, from a generated grid (object x action, 43 cells) or from a table."""
+"""Experiments on the instruction alone: paraphrases from a grid (43 cells) or a table, corruption, surface changes."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,6 +15,9 @@ from assay.perturb.words.distance.pride import DistanceError, cached_attempts
 from assay.perturb.words.grid.cells import cell_of
 from assay.perturb.words.grid.generate import paraphrases
 from assay.perturb.words.grid.table import GridRow, plain, read, with_tasks
+from assay.perturb.words.rewordings.corrupted import Form, Surface
+from assay.perturb.words.rewordings.designs import LADDER, STYLES, Counterfactual
+from assay.perturb.words.rewordings.goals import alternatives
 from assay.support.streams import stream
 from assay.tasks import Task
 from assay.tasks.files import display_name
@@ -156,3 +159,38 @@ def _generate(task: Task, per_cell: int, seed: int) -> tuple[Variant, ...]:
         for paraphrase in paraphrases(task, per_cell, seed)
     ]
     return variants_of("para", "", task, rows)
+
+
+def corruption(counterfactual: int = 1) -> Experiment:
+    """For each task, the corruption ladder, hurried writing, and ``counterfactual`` instructions from other tasks."""
+
+    def variants(task: Task) -> Iterator[Variant]:
+        for label, design in (("rung", LADDER), ("style", STYLES)):
+            for number, (name, change) in enumerate(design.items(), start=1):
+                labels: dict[str, Label] = {"axis": "words", "plausible": change.plausible, label: number}
+                yield Variant(f"corruption/{name}", (change,), labels)
+        others = alternatives(task)
+        # Tasks in the same scene have nearly the same alternatives, so each task uses another order; goals of known
+        # tasks come first.
+        order = stream("corruption", "counterfactual", task.id).permutation(len(others))
+        ranked = sorted((others[place] for place in order), key=lambda other: other.known_from is None)
+        for other in ranked[:counterfactual]:
+            request: dict[str, Label] = {"axis": "words", "plausible": False, **other.labels}
+            yield Variant("corruption/counterfactual", (Counterfactual(other.text, other.atoms),), request)
+
+    return Experiment(
+        name="corruption",
+        about="Reworded, scrambled, empty and other tasks' instructions: does the policy need its instruction?",
+        variants=variants,
+    )
+
+
+def surface() -> Experiment:
+    """The same words with different punctuation, capitalisation, spacing or politeness, one change at a time."""
+    return Experiment(
+        name="surface",
+        about="Punctuation, capitalisation, spacing, politeness: do they affect the policy?",
+        variants=lambda task: (
+            Variant(f"surface/{form}", (Surface(form),), {"surface": form.value}) for form in Form
+        ),
+    )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import factorial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 import polars as pl
@@ -26,7 +26,7 @@ from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.sample_size import least_one_sided
 from assay.measures.views.forest import Mark, forest, height
-from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, points_axis
+from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, Figure, points_axis
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import (
     NOT,
@@ -43,9 +43,6 @@ from assay.support.stats import regression
 from assay.support.stats.intervals import LEVEL, Interval, stratified_difference, widen_to_p
 from assay.support.stats.resampling import ENOUGH, FEWEST, percentiles, resample
 from assay.support.stats.significance import SURE, sign_flip, t_below, t_quantile, within
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PREFIX = "factor:"
 MOST_FACTORS = 8

@@ -15,17 +15,8 @@ import numpy as np
 import polars as pl
 
 from assay.measures.frames import START, group_rows
-from assay.support.stats.intervals import (
-    Difference,
-    Interval,
-    Z,
-    bernoulli_variance,
-    icc,
-    median_interval,
-    newcombe,
-    small_sample_factor,
-    wilson_interval,
-)
+from assay.support.stats import intervals
+from assay.support.stats.intervals import Difference, Interval
 
 UNIT = pl.col("task").is_not_null().cast(pl.Float64)
 """Weight 1 for every row."""
@@ -62,7 +53,7 @@ def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",
             result.append(alone)
             continue
         freedom = min(free for free in (start_free.sum(), variant_free[several].sum()) if free > 0)
-        result.append(float(spread / small_sample_factor(freedom + 1)))
+        result.append(float(spread / intervals.small_sample_factor(freedom + 1)))
     return result
 
 
@@ -131,13 +122,13 @@ def shares(
     _, first = np.unique(group, return_index=True)
     for at in np.argsort(first):
         most, unit = total[at] ** 2 / squared[at], squared[at] / total[at]
-        spread, excess, largest = bernoulli_variance(share[at], most), 0.0, 0.0
+        spread, excess, largest = intervals.bernoulli_variance(share[at], most), 0.0, 0.0
         for cross, pairs, free, rare in (estimates[at] for estimates in clusterings):
-            correlation = icc(cross / unit**2, spread * pairs / unit**2, free, rare)
+            correlation = intervals.icc(cross / unit**2, spread * pairs / unit**2, free, rare)
             excess, largest = excess + correlation * pairs / unit**2, max(largest, pairs / unit**2)
         # Starts and variants overlap, so the larger excess bounds their sum; tasks are fixed and add no variance.
         count = float(most**2 / (most * left[at] + min(excess, largest)))
-        interval = wilson_interval(share[at], count)
+        interval = intervals.wilson_interval(share[at], count)
         if not clusterings[0][at, 2]:
             interval = replace(interval, method=f"{interval.method}, {UNVARIED}", one_start=True)
         result[rows.select(by).row(int(first[at])) if by else ()] = count, interval
@@ -217,7 +208,9 @@ def difference(
         shares(rows.filter(weight > 0) if weights else rows, name, given=given)[()][0]
         for name, weight in zip(names, heavy, strict=True)
     ]
-    return newcombe((usual[0], usual[1]), (counts[0], counts[1]), min(max(together, -1.0), 1.0)), apart**0.5
+    return intervals.newcombe(
+        (usual[0], usual[1]), (counts[0], counts[1]), min(max(together, -1.0), 1.0)
+    ), apart**0.5
 
 
 def mean(rows: pl.DataFrame, column: str) -> Interval | None:
@@ -226,7 +219,7 @@ def mean(rows: pl.DataFrame, column: str) -> Interval | None:
     if rows[column].n_unique() < 2:
         return None
     (variance,) = variances(rows, (pl.col(column) - middle) / len(rows))
-    half = Z * variance**0.5
+    half = intervals.Z * variance**0.5
     return Interval(middle - half, middle + half, "student, over starts and variants")
 
 
@@ -240,7 +233,7 @@ def medians(
     middle = pl.col(column).median().over(by) if by else pl.col(column).median()
     counts = shares(rows.with_columns(_below=pl.col(column) <= middle), "_below", by)
     return {
-        key: median_interval(group[column].to_numpy().astype(float), counts[key][0])
+        key: intervals.median_interval(group[column].to_numpy().astype(float), counts[key][0])
         for key, group in group_rows(rows, by)
     }
 

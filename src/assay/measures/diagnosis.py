@@ -34,9 +34,8 @@ from assay.measures.findings import (
     select_results,
 )
 from assay.measures.flaws import BY_PATH, Degree, Flaw, shown_by
-from assay.measures.measure import MEASURES, describe_flaw
+from assay.measures.measure import MEASURES, Profile, describe_flaw
 from assay.measures.multiple_testing import NAMED_SHARE, AdjustedP, adjust, least_adjusted
-from assay.measures.profile import Profile
 from assay.measures.result import Missing, attempt
 from assay.measures.sample_size import detectable, more_seeds, telling
 from assay.measures.search import FORMS, LossPattern, PatternKind, search

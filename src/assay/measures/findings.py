@@ -18,8 +18,7 @@ from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import SURE
 
 if TYPE_CHECKING:
-    from assay.measures.measure import Measure
-    from assay.measures.profile import Profile
+    from assay.measures.measure import Measure, Profile
     from assay.measures.sample_size import MoreSeeds
     from assay.measures.success.task_changes import TaskChange
 

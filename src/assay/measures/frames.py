@@ -27,6 +27,15 @@ from assay.measures.result import MeasureError
 from assay.support.stats.intervals import Difference, stratified_difference, widen_to_p
 from assay.support.stats.significance import paired_p
 
+NONE = "none"
+"""Type of a paraphrase that keeps the object names or the action phrasing of the original instruction."""
+OBJECTS = (NONE, "addition", "contextual", "habitual")
+"""Ways to name objects, after LIBERO-Para; ``assay.perturb.words.grid.cells`` creates them."""
+ACTIONS = (
+    *(NONE, "addition", "contextual", "habitual", "coordination", "subordination"),
+    *("need", "embedded", "permission", "question", "hint"),
+)
+"""Ways to phrase the action."""
 PAIR = ("task", "seed")
 """Columns that a perturbed episode shares with its control."""
 START = ("task", "start")
@@ -208,7 +217,8 @@ def find_renamed(task: str, text: str) -> str:
 def _nouns(task: str) -> Mapping[str, str]:
     """Return the nouns in a task's instruction and their spelling; empty if it cannot be parsed."""
     from assay import tasks  # imported here because only paraphrases need the parser, which is slow to load
-    from assay.tasks.language import lexicon, read_task
+    from assay.tasks.language.lexicon import lexicon
+    from assay.tasks.language.meaning import read_task
 
     try:
         mentions = read_task(tasks.load(task), lexicon()).mentions

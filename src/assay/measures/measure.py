@@ -1,24 +1,94 @@
-"""Measures: functions from a run to a result, with the tables, figures and sentences that present it."""
+"""Measures: functions from a run to a result, with the tables, figures and sentences that present it.
+
+The profile of a run contains the result of each measure that applies to it, or the reason why the result is missing:
+
+    results = profile(store)
+    results["pride"]            # a Pride, or a Missing with the reason; KeyError if it does not apply
+    results.get(PRIDE)          # the same with its type; None if missing
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 import polars as pl
 
+from assay.episodes.spec import CONTROL
+from assay.measures.failure.near_far import OURS, NearFarRule
 from assay.measures.findings import Finding, FlawTest, Profiles, Untested
 from assay.measures.flaws import ABSENT, CONSEQUENCES, Flaw, OwnFlaw
-from assay.measures.result import MeasureError
-from assay.measures.run_data import RunData
+from assay.measures.frames import label_changes, plausible
+from assay.measures.memory.paths import Paths
+from assay.measures.result import MeasureError, Missing, attempt
+from assay.runs.store import Store
 from assay.support.plugins import Registry
+from assay.support.stats.intervals import plain
 
 if TYPE_CHECKING:
     from assay.measures.failure.failures import TaskPaths
-    from assay.measures.profile import Profile
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+
+
+class RunData:
+    """Data of a run, as passed to measures. Intermediate results that several measures share are computed once."""
+
+    def __init__(self, store: Store, *, with_paths: bool = True, near_far: NearFarRule = OURS) -> None:
+        self._store, self._with_paths = store, with_paths
+        self.near_far = near_far
+        """Rule that separates near from far failures."""
+        self._results: dict[str, Any] = {}
+        self.world = store.world
+        """Traits of the run's world."""
+        self.whole = store.frame()
+        """All recorded episodes, one row each, as `Store.frame` returns them: labels are columns."""
+        self.frame = self.whole.drop(*self.world.start_columns, strict=False)
+        """All recorded episodes, without the columns that the start determines: they do not distinguish variants."""
+        self.plausible = plausible(self.frame)
+        """Rows in which success is expected."""
+        self.perturbed = self.plausible.filter(pl.col("condition") != CONTROL)
+        """Perturbed rows in which success is expected."""
+        self.meta = store.meta
+        """Provenance and plan of the run."""
+        self.counts = store.counts()
+        """Number of episodes by condition: planned, done, success, failure, error."""
+        self.stopped = store.stopped
+        """Conditions that were stopped early, with the stopping rule and its statistics."""
+
+    @cached_property
+    def changed(self) -> pl.DataFrame:
+        """All rows with the columns added by `label_changes`."""
+        return label_changes(self.frame)
+
+    @cached_property
+    def paths(self) -> Paths:
+        """Trajectories of the end effector. Raises MeasureError if they were not loaded."""
+        if not self._with_paths:
+            raise MeasureError("the trajectories of the run were not loaded")
+        return Paths.of(self._store.trajectories())
+
+    def attempt(self, measure: Measure[T]) -> T | Missing:
+        """Return the result of a measure, or the reason why it is missing. Results are cached."""
+        if measure.name not in self._results:
+            applies = measure.applies(self)
+            self._results[measure.name] = (
+                attempt(measure.measure, self)
+                if applies
+                else Missing("the measure does not apply to the run")
+            )
+        result: T | Missing = self._results[measure.name]
+        return result
+
+    def result(self, measure: Measure[T]) -> T:
+        """Return the result of another measure. Raises MeasureError if it is missing."""
+        result = self.attempt(measure)
+        if isinstance(result, Missing):
+            raise MeasureError(result.missing)
+        return result
 
 
 class ReportedRun(Protocol):
@@ -59,8 +129,7 @@ class Measure(Generic[T_co]):
 
     >>> from dataclasses import dataclass
     >>> from typing import Annotated
-    >>> from assay.measures import Measure, Panel, Result
-    >>> from assay.measures.views.table import Column, Table
+    >>> from assay.plugin import Column, Measure, Panel, Result, Table
     >>> @dataclass(frozen=True)
     ... class Longest(Result):
     ...     steps: Annotated[int, Column("steps", "count")]
@@ -182,3 +251,36 @@ def describe_flaw(flaw: str) -> OwnFlaw:
         return OwnFlaw(flaw, claim, ABSENT.get(flaw, f"{claim}? No"), consequences=CONSEQUENCES.get(flaw, ()))
     own = (own for name in MEASURES for own in MEASURES[name].flaws if own.name == flaw)
     return next(own, OwnFlaw(flaw, flaw.capitalize(), f"{flaw.capitalize()}? No"))
+
+
+class Profile(dict[str, Any]):
+    """Results of measures by name, each of which may be a `Missing`; measures that do not apply are left out."""
+
+    def __init__(self, planned: int, done: int, errors: dict[str, int], results: Mapping[str, Any]) -> None:
+        super().__init__(results)
+        self.planned, self.done = planned, done
+        self.errors = errors
+        """Number of episodes by error message."""
+
+    @overload
+    def get(self, key: Measure[T], default: None = None) -> T | None: ...
+    @overload
+    def get(self, key: str, default: Any = None) -> Any: ...
+    def get(self, key: Measure[Any] | str, default: Any = None) -> Any:
+        """Return the result of a measure, or the default if the measure does not apply or lacks data."""
+        result = super().get(key.name if isinstance(key, Measure) else key, default)
+        return default if isinstance(result, Missing) else result
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all results as plain JSON types."""
+        counts = {"planned": self.planned, "done": self.done, "errors": self.errors}
+        return counts | {name: plain(result) for name, result in self.items()}
+
+
+def profile(store: Store, *, with_paths: bool = True, near_far: NearFarRule = OURS) -> Profile:
+    """Evaluate all measures that apply to a run; ``near_far`` is the rule that separates near from far failures."""
+    run = RunData(store, with_paths=with_paths, near_far=near_far)
+    applying = [measure for name in MEASURES if (measure := MEASURES[name]).applies(run)]
+    replaced = {name for measure in applying for name in measure.instead_of}
+    results = {measure.name: run.attempt(measure) for measure in applying if measure.name not in replaced}
+    return Profile(store.planned, store.done, store.reasons(), results)

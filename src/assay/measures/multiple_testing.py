@@ -12,7 +12,7 @@ from dataclasses import replace
 from assay.measures.attribution import ATTRIBUTION
 from assay.measures.failure.starts import STARTS
 from assay.measures.findings import one_sided_p
-from assay.measures.profile import Profile
+from assay.measures.measure import Profile
 from assay.measures.success.drops import AXES, CHANGES, DROPS, Drop, pool_drops
 from assay.measures.success.other_tasks import OTHER_TASKS, replace_other_tasks
 from assay.support.stats.intervals import Interval, widen_to_p

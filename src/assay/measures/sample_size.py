@@ -14,16 +14,9 @@ import scipy
 
 from assay.measures.frames import outcome_counts
 from assay.measures.result import Result
+from assay.support.stats import significance
 from assay.support.stats.intervals import Interval, Z
 from assay.support.stats.power import POWER
-from assay.support.stats.significance import (
-    SURE,
-    binomial_at_least,
-    hypergeometric_moments,
-    normal_below,
-    normal_quantile,
-    paired_p,
-)
 from assay.support.streams import stream
 
 MOST_SEEDS = 500
@@ -66,7 +59,7 @@ def loss_p(table: pl.DataFrame | np.ndarray) -> float:
     if changed.sum() >= control.sum():
         return 1.0
     usual = np.rint(control / count)
-    return paired_p(usual, np.ones(len(count)), changed, count) / 2
+    return significance.paired_p(usual, np.ones(len(count)), changed, count) / 2
 
 
 def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
@@ -87,7 +80,7 @@ def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
     control, changed, count = outcome_counts(kinds).T
     usual = np.rint(control / count)
     apart = (usual * count - changed) / (1 + count)
-    mean, variance = hypergeometric_moments(1 + count, usual + changed, np.ones(len(count)))
+    mean, variance = significance.hypergeometric_moments(1 + count, usual + changed, np.ones(len(count)))
     # Contribution of each start to the test, (starts, 7): difference, its square, fall, rise; deviation and variance of
     # the control's success under permutation of the start's episodes; whether control and perturbed differ at all.
     parts = np.stack(
@@ -99,7 +92,7 @@ def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
         random, drawn = stream("more seeds", seeds), np.zeros((_DRAWS, len(kinds)))
         for row in rows:
             drawn[:, row] = random.multinomial(seeds, starts[row] / starts[row].sum(), _DRAWS)
-        return float((times * _approximate_p(drawn @ parts, single) < SURE).mean()) >= POWER
+        return float((times * _approximate_p(drawn @ parts, single) < significance.SURE).mean()) >= POWER
 
     high = now + 1
     while not enough(high):
@@ -121,8 +114,8 @@ def _approximate_p(sums: np.ndarray, single: bool) -> np.ndarray:
     """
     fall, squares, falls, rises, off, variance, differing = sums.T
     with np.errstate(divide="ignore", invalid="ignore"):
-        over = normal_below(-np.nan_to_num(fall / np.sqrt(squares)))
-        among = normal_below(-np.nan_to_num(np.maximum(off - 0.5, 0.0) / np.sqrt(variance)))
+        over = significance.normal_below(-np.nan_to_num(fall / np.sqrt(squares)))
+        among = significance.normal_below(-np.nan_to_num(np.maximum(off - 0.5, 0.0) / np.sqrt(variance)))
     signs = scipy.special.bdtrc(falls - 1, (falls + rises).astype(int), 0.5)
     # if all fall, the sizes do not matter
     over = np.where(rises == 0, signs, np.maximum(over, 0.5**differing))
@@ -139,13 +132,17 @@ def detectable(
     factor on the p value for multiple testing. The result is the larger of two bounds: one from the width of the
     interval, one from the number of starts that must show a loss.
     """
-    level = SURE / times
+    level = significance.SURE / times
     error = (interval.high - interval.low) / (2 * Z)
-    wide = (normal_quantile(1 - level) + normal_quantile(POWER)) * error
+    wide = (significance.normal_quantile(1 - level) + significance.normal_quantile(POWER)) * error
     need = next((k for k in range(1, starts + 1) if 2.0**-k < level), None)
     if need is None or not control:
         return None
     shares = np.linspace(0.01, 1.0, 100)
-    seen = [share for share in shares if binomial_at_least(need, starts, 1 - (1 - share) ** pairs) >= POWER]
+    seen = [
+        share
+        for share in shares
+        if significance.binomial_at_least(need, starts, 1 - (1 - share) ** pairs) >= POWER
+    ]
     smallest = max(wide, seen[0] * control)
     return float(smallest) if smallest <= control else None

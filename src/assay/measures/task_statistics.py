@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assay.measures.result import MeasureError
-from assay.measures.views.style import FAINT, INK, SERIES, WIDTH, Drawing
+from assay.measures.views.style import FAINT, INK, SERIES, WIDTH, Drawing, Figure
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import plural
 from assay.tasks.labels import Census
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MOST_CATEGORIES = 14
 """Maximum number of object categories, and of containers, in a figure; the rarest others are merged."""

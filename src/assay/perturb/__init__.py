@@ -5,7 +5,7 @@ changed = apply_perturbations(task, (Say("switch on the range"),), seed=7)
 Importing this package registers all perturbations by kind.
 """
 
-from assay.episodes import Perturbation, Senses, apply_perturbations, from_json, to_json
+from assay.episodes import Perturbation, apply_perturbations
 from assay.perturb import events, senses, unavailable, world
 from assay.perturb.words.rewordings import designs
 from assay.perturb.words.text import Mask, Say
@@ -14,13 +14,10 @@ __all__ = [
     "Mask",
     "Perturbation",
     "Say",
-    "Senses",
     "apply_perturbations",
     "designs",
     "events",
-    "from_json",
     "senses",
-    "to_json",
     "unavailable",
     "world",
 ]

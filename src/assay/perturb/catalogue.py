@@ -7,8 +7,8 @@ from dataclasses import MISSING, Field, dataclass, fields
 from enum import Enum
 from typing import Any, get_args, get_type_hints
 
-from assay.episodes import Perturbation, kinds
-from assay.episodes.fields import valid_range
+from assay.episodes import Perturbation
+from assay.episodes.perturbation import kinds, valid_range
 from assay.support.docstrings import field_docs
 
 RELEASE = "release/"

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.episodes import Change, Effect, MidEpisodeChange, perturbation
-from assay.episodes.fields import within
+from assay.episodes import Change, Effect, MidEpisodeChange, perturbation, within
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.categories import OPENING
 from assay.sim.robot_contacts import Fingers

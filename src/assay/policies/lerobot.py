@@ -22,7 +22,7 @@ from assay.support.files import digest_of_file
 from assay.support.images import Orientation, orient, parse_orientation
 from assay.support.streams import stream
 from assay.tasks import Instruction
-from assay.tasks.formats.lerobot_features import CAMERAS, FEATURE_NAMES, STATE, robot_state
+from assay.tasks.formats.lerobot import CAMERAS, FEATURE_NAMES, STATE, robot_state
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 

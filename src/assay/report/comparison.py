@@ -13,7 +13,7 @@ from assay.errors import RunError
 from assay.measures.compare import COLUMNS, MARGIN, Comparison, compare
 from assay.measures.result import Missing, Result, attempt
 from assay.report.run_report import FORMAT, UNREADABLE, RunReport
-from assay.runs.description import lateness
+from assay.runs.provenance import lateness
 from assay.runs.store import Store
 
 

@@ -12,14 +12,14 @@ import polars as pl
 
 from assay.episodes import CONTROL, Change
 from assay.measures.compare import robustness_figure
+from assay.measures.measure import RunData
 from assay.measures.result import MeasureError, Missing
-from assay.measures.run_data import RunData
 from assay.measures.success.drops import Drop, drops
 from assay.measures.views.printing import Print
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table, Value
 from assay.report.page import Report
-from assay.runs.description import lateness
+from assay.runs.provenance import lateness
 from assay.runs.store import Store
 
 FOLDER = "paper"

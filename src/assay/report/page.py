@@ -29,8 +29,7 @@ from assay.report.comparison import ComparedGroup
 from assay.report.rendering import GLOSSARY, render
 from assay.report.run_report import RunReport
 from assay.report.summary import Advice, advice, banners, describe_results, joint_diagnoses
-from assay.runs.description import in_utc
-from assay.runs.provenance import ALL, all_conditions
+from assay.runs.provenance import ALL, all_conditions, in_utc
 
 PAGE = "index.html"
 FIGURES, TABLES = "figures", "tables"

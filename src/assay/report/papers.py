@@ -23,9 +23,8 @@ from typing import Any, TypeVar
 from assay import __version__
 from assay.episodes import Outcome
 from assay.errors import AssayError
-from assay.measures.measure import Measure
+from assay.measures.measure import Measure, RunData
 from assay.measures.result import MeasureError, Missing
-from assay.measures.run_data import RunData
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import plural

@@ -20,13 +20,13 @@ from assay.measures.diagnosis import examine
 from assay.measures.failure.failures import FAILURES, SAMPLE_SIZES, TaskPaths
 from assay.measures.failure.near_far import OURS, NearFarFailures, NearFarRule
 from assay.measures.findings import Finding
+from assay.measures.measure import Profile, profile
 from assay.measures.memory.paths import Paths
 from assay.measures.multiple_testing import with_adjusted_p
-from assay.measures.profile import Profile, profile
 from assay.measures.sentences import Diagnosis, format_finding
 from assay.measures.views.wording import listed, plural
 from assay.runs.certificates import REFUSED
-from assay.runs.description import lateness
+from assay.runs.provenance import lateness
 from assay.runs.store import Store
 from assay.support.plugins import load_plugins
 

@@ -13,17 +13,15 @@ from assay.measures.diagnosis import diagnose
 from assay.measures.failure.starts import STARTS, ability
 from assay.measures.findings import Verdict
 from assay.measures.flaws import Flaw
-from assay.measures.measure import MEASURES
-from assay.measures.profile import Profile
+from assay.measures.measure import MEASURES, Profile
 from assay.measures.result import Missing, attempt
 from assay.measures.sentences import Diagnosis, describe_ability
 from assay.measures.success.rates import SUCCESS_RATE, has_perturbed_episodes
 from assay.measures.views.wording import KeyNumber, listed, natural, percent, plural
 from assay.measures.words.pride import OVERESTIMATION, PRIDE
 from assay.report.run_report import RunReport
-from assay.runs.description import lateness
 from assay.runs.options import run_command
-from assay.runs.provenance import ALL, IDENTITY, all_conditions
+from assay.runs.provenance import ALL, IDENTITY, all_conditions, lateness
 
 MAX_LISTED = 3
 """Maximum number of conditions and reasons listed individually."""

@@ -13,9 +13,9 @@ from pathlib import Path
 from assay.episodes import CONTROL, Outcome, Policy
 from assay.errors import AssayError, RunError
 from assay.runs.certificates import CertificateCache, claims
+from assay.runs.executor import EpisodeRunner
 from assay.runs.plan import RunPlan
 from assay.runs.store import SUFFIX, Store
-from assay.runs.worker import EpisodeRunner
 from assay.support.console import number_of
 
 DEFAULT_SUCCESS = 0.9

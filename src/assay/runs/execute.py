@@ -22,7 +22,7 @@ from assay.policies.registry import close_policy, load_policy
 from assay.runs.certificates import CertificateCache, admit, certify, claims, count_reasons, remember
 from assay.runs.driver import Ending, drive
 from assay.runs.estimates import LATENCY
-from assay.runs.executor import Executor, InProcess, Player
+from assay.runs.executor import Executor, InProcess, Player, WorkerConfig
 from assay.runs.local import LocalProcesses
 from assay.runs.options import MEASURED, RunOptions
 from assay.runs.plan import OBJECT, RunPlan
@@ -30,7 +30,6 @@ from assay.runs.provenance import check_same_run, describe
 from assay.runs.shards import META as SHARD
 from assay.runs.shards import parse_shard
 from assay.runs.store import Store
-from assay.runs.worker import WorkerConfig
 
 TOLERANCE_STEPS = 0.1
 """Fraction of a control step by which a latency may exceed whole steps without being rounded up."""

@@ -18,9 +18,8 @@ from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PolicyError, RunError, traceback_of
 from assay.policies.remote.batching import Relay
 from assay.policies.remote.client import RemotePolicy
-from assay.runs.executor import Event, Worker, WorkerDiedError, WorkerPool
+from assay.runs.executor import EpisodeRunner, Event, Worker, WorkerConfig, WorkerDiedError, WorkerPool
 from assay.runs.schedulers.plan import Scheduler
-from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.support import processes
 from assay.support.plugins import import_object
 

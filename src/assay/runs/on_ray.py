@@ -15,10 +15,9 @@ from assay import __version__
 from assay.episodes.episode import Episode
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, RunError, one_line
-from assay.runs.executor import Event, Worker, WorkerDiedError, WorkerPool
+from assay.runs.executor import EpisodeRunner, Event, Worker, WorkerConfig, WorkerDiedError, WorkerPool
 from assay.runs.local import POLL_INTERVAL_S
 from assay.runs.schedulers.plan import Scheduler
-from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE
 from assay.support.extras import require
 from assay.support.files import CACHE_VARIABLE

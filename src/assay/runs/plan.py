@@ -19,12 +19,11 @@ from assay.experiments import Experiment, load_experiment
 from assay.policies.identity import identity
 from assay.policies.registry import check_address, connect_policy, missing_methods
 from assay.runs.certificates import engine_digest
-from assay.runs.executor import Player
+from assay.runs.executor import Player, WorkerConfig
 from assay.runs.options import MEASURED, RunOptions
 from assay.runs.provenance import IDENTITY
 from assay.runs.schedulers.until import parse_until
 from assay.runs.shards import Shard
-from assay.runs.worker import WorkerConfig
 from assay.sim.bare_mujoco import MUJOCO_VERSION
 from assay.support.extras import DISTRIBUTION
 from assay.support.files import digest_of

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
-from assay.episodes.conduct import Aftermath, SideEffects
+from assay.episodes.episode import Aftermath, SideEffects
 from assay.episodes.perturbation import changed_by, kinds
 from assay.episodes.spec import Label, key_of
 from assay.errors import RunError

@@ -9,10 +9,10 @@ from pathlib import Path
 from assay.episodes import Episode, EpisodeSpec, Outcome
 from assay.runs.driver import drive_stepwise
 from assay.runs.execute import make_executor
+from assay.runs.executor import WorkerConfig
 from assay.runs.options import MEASURED, RunOptions
 from assay.runs.schedulers.plan import Scheduler
 from assay.runs.store import Store
-from assay.runs.worker import WorkerConfig
 
 Attempt = tuple[EpisodeSpec, Episode]
 """An executed episode of a task."""
@@ -89,21 +89,20 @@ def try_tasks(
     if the options request them. Without a number of workers, episodes are executed in this process.
     """
     assert options.latency != MEASURED
-    specs, waiting = [], options.while_waiting if options.latency else None
-    for task in tasks:
-        for seed in seeds:
-            specs.append(
-                EpisodeSpec(
-                    task,
-                    seed,
-                    pack,
-                    steps=options.steps,
-                    replan=options.replan,
-                    initial="sampled" if options.states is None else "stored",
-                    latency=options.latency,
-                    while_waiting=waiting or "play",
-                )
-            )
+    specs = [
+        EpisodeSpec(
+            task,
+            seed,
+            pack,
+            steps=options.steps,
+            replan=options.replan,
+            initial="sampled" if options.states is None else "stored",
+            latency=options.latency,
+            while_waiting=(options.while_waiting if options.latency else None) or "play",
+        )
+        for task in tasks
+        for seed in seeds
+    ]
     worker = WorkerConfig(
         policy,
         world,

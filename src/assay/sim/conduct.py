@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import mujoco
 import numpy as np
 
-from assay.episodes.conduct import FIXED, LIFTING, PLACING, TURNING, SideEffects
+from assay.episodes.episode import FIXED, LIFTING, PLACING, TURNING, SideEffects
 from assay.sim.categories import MECHANISMS, OPENING, SWITCHING
 from assay.sim.compile import CompiledScene, EntityIndex, RegionIndex, geom_boxes
 from assay.sim.compose import GRIPPER

@@ -7,9 +7,8 @@ import copy
 import mujoco
 import numpy as np
 
-from assay.episodes import Intervals, Record, Trajectory
-from assay.episodes.conduct import Aftermath
-from assay.episodes.episode import Position
+from assay.episodes import Record, Trajectory
+from assay.episodes.episode import Aftermath, Intervals, Position
 from assay.sim.conduct import MOVED, TURNED, EffectWatch, StageWatch
 from assay.sim.controller import ARM, Controller
 from assay.sim.observation import Observation

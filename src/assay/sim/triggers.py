@@ -7,7 +7,8 @@ from collections.abc import Callable
 import mujoco
 import numpy as np
 
-from assay.episodes import Trigger, TriggerKind
+from assay.episodes import Trigger
+from assay.episodes.events import TriggerKind
 from assay.errors import PerturbationError
 from assay.sim.categories import OPENING
 from assay.sim.compile import EntityIndex, bounding_box

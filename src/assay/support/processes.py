@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 J = TypeVar("J")
 T = TypeVar("T")
-IMPORTED = ("assay.runs.worker", "assay.sim.world", "assay.policies.oracle.policy")
+IMPORTED = ("assay.runs.executor", "assay.sim.world", "assay.policies.oracle.policy")
 """Modules that the fork server imports before it forks."""
 ALLOWED = re.compile(
     "PATH|HOME|USER|LOGNAME|SHELL|HOSTNAME|LANG|LANGUAGE|TZ|TMP|TEMP|TMPDIR|TERM|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY"

@@ -6,10 +6,9 @@ save(task, "my_task.json")
 tasks = resolve("libero_goal,libero_10/0,my_folder")
 """
 
-from assay.episodes.instruction import Instruction
+from assay.episodes.spec import Instruction
 from assay.tasks import bddl
 from assay.tasks.catalogue import (
-    CatalogueEntry,
     all_ids,
     built_in_ids,
     describe,
@@ -38,7 +37,6 @@ from assay.tasks.scene import (
 __all__ = [
     "Arena",
     "Atom",
-    "CatalogueEntry",
     "Entity",
     "Goal",
     "Instruction",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from assay.episodes.instruction import Instruction
+from assay.episodes.spec import Instruction
 
 Colour = tuple[float, float, float]
 """Red, green and blue, each from 0 to 1."""

@@ -16,10 +16,9 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.errors import AssayError, RunError
-from assay.measures import Missing, attempt
-from assay.measures.frames import pairs, plausible
+from assay.measures.frames import ACTIONS, OBJECTS, pairs, plausible
+from assay.measures.result import Missing, attempt
 from assay.measures.success.rates import Rate, rates, success_rate
-from assay.measures.views.heat_map import ACTIONS, OBJECTS
 from assay.measures.words.paraphrase import grid
 from assay.runs.rows import COLUMNS, FRAME, with_labels
 from assay.runs.store import SUFFIX, lock_file, signature

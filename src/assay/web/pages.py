@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from assay.errors import AssayError
-from assay.measures import MeasureError
-from assay.runs.description import describe_meta
+from assay.measures.result import MeasureError
+from assay.runs.provenance import describe_meta
 from assay.runs.store import SUFFIX
 from assay.web.library import is_running
 from assay.web.queries import NotFoundError, read_differing, reading

@@ -13,8 +13,7 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup, escape
 
 from assay import __version__
-from assay.measures import compare
-from assay.measures.compare import Comparison
+from assay.measures.compare import Comparison, compare
 from assay.measures.views.wording import between, p_value, percent, points, thing
 from assay.report.comparison import read_outcomes
 from assay.report.page import build

@@ -12,7 +12,7 @@ from assay.extensions.learn.demonstrations.dataset import Demonstrations
 from assay.support.images import Orientation
 from assay.support.streams import stream
 from assay.support.video import FPS, Clip, VideoWriter
-from assay.tasks.formats.lerobot_features import ACTION, CAMERAS, KEYFRAME_INTERVAL, STATE, VECTORS
+from assay.tasks.formats.lerobot import ACTION, CAMERAS, KEYFRAME_INTERVAL, STATE, VECTORS
 from assay.tasks.formats.lerobot_writer import ImageStats, RecordedEpisode
 
 SIZE, STEPS = 32, 12

@@ -16,7 +16,7 @@ from assay.extensions.papers.libero_para.tables import (
     scope_means,
     success_table,
 )
-from assay.measures.run_data import RunData
+from assay.measures.measure import RunData
 from assay.measures.views.table import Table
 from assay.report.papers import Paper, PaperError, PaperReport, PaperRun, PaperSection, build_paper, exhibit
 from assay.runs.store import Store

@@ -17,8 +17,8 @@ from assay.episodes.episode import Intervals, Trajectory
 from assay.episodes.spec import Label
 from assay.extensions.papers.libero_x import figures, tables
 from assay.extensions.papers.libero_x.tables import load_published
+from assay.measures.measure import RunData
 from assay.measures.result import MeasureError
-from assay.measures.run_data import RunData
 from assay.measures.time.timing import within_limit
 from assay.measures.world.curves import curve
 from assay.perturb import Say

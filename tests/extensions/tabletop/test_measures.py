@@ -11,8 +11,10 @@ from assay.extensions.tabletop.experiments import PROMPT_CHANGES
 from assay.extensions.tabletop.measures.scores import NothingMore, PromptFlaw, mean_of, measure_tabletop
 from assay.extensions.tabletop.prompts.perturbations import Harder
 from assay.extensions.tabletop.tasks.task import Difficulty
-from assay.measures import Claim, Degree, Finding, Flaw, Verdict, diagnose, profile
-from assay.measures.findings import Unnoticed
+from assay.measures.diagnosis import diagnose
+from assay.measures.findings import Claim, Finding, Unnoticed, Verdict
+from assay.measures.flaws import Degree, Flaw
+from assay.measures.measure import profile
 from assay.measures.result import MeasureError, Missing
 from assay.measures.success.rates import Rate
 from assay.support.stats.intervals import wilson_interval

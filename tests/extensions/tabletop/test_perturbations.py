@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from assay import tasks
+from assay.episodes import Senses
 from assay.errors import PerturbationError, TaskError
 from assay.extensions.tabletop.prompts.perturbations import (
     Gobbledygook,
@@ -32,7 +33,7 @@ from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.extensions.tabletop.world.scene import TableItem, TableScene
 from assay.extensions.tabletop.world.simulation import TableSimulation, action
-from assay.perturb import Perturbation, Say, Senses, apply_perturbations
+from assay.perturb import Perturbation, Say, apply_perturbations
 from assay.perturb.senses.images import Fog
 from assay.perturb.words.rewordings.corrupted import sub_words, token_count
 

@@ -9,9 +9,9 @@ from assay.experiments import load_experiment
 from assay.extensions.tabletop.world.simulation import TableSimulation
 from assay.runs.display import condition_table
 from assay.runs.driver import drive
+from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.runs.local import LocalProcesses
 from assay.runs.store import Store
-from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 
 def plan(selection: str, seeds: tuple[int, ...] = (0,)) -> list[EpisodeSpec]:

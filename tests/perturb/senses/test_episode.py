@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.episodes import EpisodeSpec, Senses, rollout
+from assay.episodes import EpisodeSpec, Senses, from_json, rollout
 from assay.episodes.senses import Chance
 from assay.errors import PerturbationError
-from assay.perturb import Say, from_json
+from assay.perturb import Say
 from assay.perturb.senses.images import Brightness, DroppedCamera, Fog, GaussianNoise, GlassBlur, MotionBlur
 from assay.perturb.senses.robot import ActionDelay, ActionNoise, ProprioceptionNoise, ProprioceptionOffset
 from assay.sim import Observation, Simulation

@@ -9,7 +9,6 @@ import pytest
 from assay.episodes import Senses
 from assay.episodes.senses import Chance
 from assay.errors import RenderingError
-from assay.perturb.senses import pictures_at
 from assay.perturb.senses.images import (
     CAMERAS,
     BlankPictures,
@@ -20,6 +19,7 @@ from assay.perturb.senses.images import (
     GaussianNoise,
     Optical,
     Patch,
+    pictures_at,
 )
 from assay.perturb.senses.robot import ProprioceptionOffset
 from assay.sim import CompiledScene, Observation, Simulation

@@ -19,7 +19,7 @@ from assay.perturb.world.targets import Attribute, VariedTarget
 from assay.policies.calibration.instruction import KeywordPolicy, SemanticPolicy
 from assay.policies.control import memorise
 from assay.policies.registry import load_policy
-from assay.runs.worker import EpisodeRunner, WorkerConfig
+from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.sim import CompiledScene, Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv
 from assay.tasks import Goal, Instruction, Rectangle, Scene, Task

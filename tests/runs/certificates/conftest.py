@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.runs.certificates import CertificateCache
-from assay.runs.executor import InProcess
-from assay.runs.worker import WorkerConfig
+from assay.runs.executor import InProcess, WorkerConfig
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from assay.episodes import EpisodeSpec, Outcome, horizon, task_of
 from assay.episodes.episode import Episode, no_trajectory
 from assay.perturb import Mask, Perturbation, Say
-from assay.perturb.senses import pictures_at
+from assay.perturb.senses.images import pictures_at
 from assay.perturb.words.rewordings.designs import Counterfactual, OtherTask
 from assay.perturb.world.objects import Recolour, Remove
 from assay.perturb.world.position import Displace, Relocate

@@ -9,9 +9,8 @@ import numpy as np
 from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, Trajectory
 from assay.runs.execute import Observer
-from assay.runs.executor import Done, Event, Executor
+from assay.runs.executor import Done, Event, Executor, WorkerConfig
 from assay.runs.schedulers.plan import Scheduler
-from assay.runs.worker import WorkerConfig
 
 STILL = Trajectory(*(np.zeros(shape, np.float32) for shape in ((2, 3), (2,), (1, 7))))
 """One step without motion."""

@@ -14,7 +14,7 @@ from assay.episodes import CONTROL, EpisodeSpec
 from assay.errors import ExperimentError, RunError
 from assay.experiments import axes
 from assay.experiments.axes import AXES, Axis, Rung
-from assay.measures.profile import profile
+from assay.measures.measure import profile
 from assay.perturb.senses.robot import ActionDelay
 from assay.perturb.words.distance.pride import DistanceError
 from assay.runs.options import RunOptions

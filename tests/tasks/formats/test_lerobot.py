@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from assay.sim import Observation
 from assay.support.images import Orientation
 from assay.support.streams import stream
-from assay.tasks.formats.lerobot_features import robot_state
+from assay.tasks.formats.lerobot import robot_state
 from assay.tasks.formats.lerobot_writer import (
     QUANTILES,
     ImageStats,

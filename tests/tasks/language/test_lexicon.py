@@ -6,7 +6,7 @@ import pytest
 
 from assay.errors import PerturbationError
 from assay.sim.packs.pack import AssetPack
-from assay.tasks.language import lexicon, verb_named
+from assay.tasks.language.lexicon import lexicon, verb_named
 
 
 def test_every_thing_of_the_primitives_has_a_name() -> None:

@@ -8,8 +8,8 @@ import pytest
 from assay import tasks
 from assay.errors import AssayError, PerturbationError
 from assay.tasks import Entity, Instruction, Task
-from assay.tasks.language import Meaning, lexicon, read_task
-from assay.tasks.language.meaning import rename_moved
+from assay.tasks.language.lexicon import lexicon
+from assay.tasks.language.meaning import Meaning, read_task, rename_moved
 
 
 def read(task: Task, text: str | None = None) -> Meaning:

@@ -4,8 +4,9 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.tasks.language import Step, read_steps, verb_named, write_steps
+from assay.tasks.language.lexicon import verb_named
 from assay.tasks.language.phrases import Position, positions
+from assay.tasks.language.steps import Step, read_steps, write_steps
 
 NAMES = {"bowl_1": ("bowl",), "bowl_2": ("bowl",), "plate_1": ("plate",), "mug_1": ("mug",)}
 

@@ -21,9 +21,8 @@ from assay.errors import AssayError, RunError
 from assay.extensions.dropin.planned import EVERYWHERE, group_specs, write_plan
 from assay.extensions.dropin.recorder import CERTAIN, PROVISIONAL, failed_start
 from assay.extensions.dropin.session import PATH, VARIABLE, DropinSession
-from assay.runs.executor import Done, Event
+from assay.runs.executor import Done, Event, WorkerConfig
 from assay.runs.schedulers.plan import Scheduler
-from assay.runs.worker import WorkerConfig
 from assay.sim.packs.registry import load_pack
 from assay.support.console import number_of, say
 from assay.support.files import scratch_folder

@@ -25,7 +25,8 @@ from assay.sim.packs.registry import load_pack
 from assay.sim.placement import sample
 from assay.sim.states import InitialState
 from assay.support.files import cache_folder, replacing
-from assay.tasks import CatalogueEntry, Instruction, Task
+from assay.tasks import Instruction, Task
+from assay.tasks.catalogue import CatalogueEntry
 from assay.tasks.formats.init_files import read_states
 
 VARIABLE = "ASSAY_LIBERO_SESSION"

@@ -1,7 +1,7 @@
 """Partial progress towards the goal, and the stage at which failures stop.
 
 A goal is a conjunction of atoms, and an atom has stages: reached, touched, grasped, lifted, carried, placed, released
-(`assay.episodes.conduct`). The *progress* of an episode is the mean progress of its atoms, 0 to 1, as recorded by the
+(`assay.episodes.episode`). The *progress* of an episode is the mean progress of its atoms, 0 to 1, as recorded by the
 world. Worlds without stages provide the fraction of atoms that hold at the end, and the largest fraction that held
 simultaneously. Both are 1 for a success.
 """
@@ -11,24 +11,21 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
-from assay.episodes.conduct import UNTOUCHED, atom_progress, furthest
+from assay.episodes.episode import UNTOUCHED, atom_progress, furthest
 from assay.episodes.spec import Label
 from assay.measures.clustering import group_shares, shares
 from assay.measures.frames import group_rows, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
-from assay.measures.views.style import WIDTH, Drawing, stacked_bars
+from assay.measures.views.style import WIDTH, Drawing, Figure, stacked_bars
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import group_name, methods, plural
 from assay.support.stats.intervals import Interval
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 HIDDEN = "Beyond success"
 """Title of the report section on measures beyond success."""

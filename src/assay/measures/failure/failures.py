@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,37 +17,24 @@ from assay.measures.failure.near_far import (
     TaskFailures,
     failures,
 )
-from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.measure import Measure, Panel, Profile, ReportedRun
 from assay.measures.memory.paths import POINTS
 from assay.measures.result import MeasureError
+from assay.measures.views import style
 from assay.measures.views.forest import CHARACTER, note
-from assay.measures.views.style import (
-    AMBER,
-    BLACK,
-    GREEN,
-    HALF,
-    ORANGE,
-    WIDTH,
-    Drawing,
-    stacked_bars,
-)
+from assay.measures.views.style import Drawing, Figure
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import KeyNumber, between, describe_runs, natural, number, percent, plural
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from assay.measures.profile import Profile
 
 SAMPLE_SIZES = {"success": 12, "near": 8, "far": 8}
 """Maximum number of trajectories of each kind in the figure."""
 MOST_TASKS = 3
 """Maximum number of tasks whose failures are drawn, those with the most failures first."""
 LOOKS: dict[str, dict[str, Any]] = {
-    "success": {"color": GREEN, "linewidth": 0.8, "alpha": 0.55},
-    "near": {"color": AMBER, "linewidth": 1.1, "linestyle": "--"},
-    "far": {"color": ORANGE, "linewidth": 1.1},
-    "mean": {"color": BLACK, "linewidth": 2.2},
+    "success": {"color": style.GREEN, "linewidth": 0.8, "alpha": 0.55},
+    "near": {"color": style.AMBER, "linewidth": 1.1, "linestyle": "--"},
+    "far": {"color": style.ORANGE, "linewidth": 1.1},
+    "mean": {"color": style.BLACK, "linewidth": 2.2},
 }
 NAMES = {
     "success": "success",
@@ -87,7 +74,7 @@ def paths_top_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
             for kind, path in task.drawn:
                 axes.plot(path[:, 1], path[:, 0], **LOOKS[kind])
             start = task.found.reference[0]
-            axes.plot(start[1], start[0], "o", color=BLACK, markersize=5)
+            axes.plot(start[1], start[0], "o", color=style.BLACK, markersize=5)
             axes.set_title(task.found.task, fontsize=8.5)
             axes.set_aspect("equal", adjustable="datalim")  # leaves room for tick labels beside narrow paths
             axes.margins(0.06)
@@ -96,7 +83,7 @@ def paths_top_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
                 axis.set_label_text(name)
                 axis.set_major_locator(MaxNLocator(4))
         lines = [Line2D([], [], **look, label=NAMES[kind]) for kind, look in LOOKS.items()]
-        columns = 4 if figure.get_figwidth() > HALF else 2
+        columns = 4 if figure.get_figwidth() > style.HALF else 2
         figure.legend(handles=lines, loc="outside lower center", ncols=columns)
 
     counts = "; ".join(
@@ -109,7 +96,7 @@ def paths_top_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
         f"{SAMPLE_SIZES['success']} successes and {SAMPLE_SIZES['near']} failures of each kind are drawn, for the "
         f"tasks with the most failures, as {POINTS} points up to the length of the longest success drawn. {counts}."
     )
-    width = HALF if len(tasks) == 1 else WIDTH
+    width = style.HALF if len(tasks) == 1 else style.WIDTH
     spans = [np.ptp(np.concatenate([path for _, path in task.drawn]), axis=0) for task in tasks]
     steepest = max(float(x / max(y, 1e-3)) for x, y, _ in spans)
     size = width, 1.2 + float(np.clip(steepest * (width / len(tasks) - 0.6), 0.8, 3.0))
@@ -222,7 +209,7 @@ def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
             {"color": LOOKS[kind]["color"], "label": NAMES[kind], "hatch": hatch, "edgecolor": "white"}
             for kind, hatch in hatches.items()
         ]
-        stacked_bars(axes, list(bars), zip(shares.T, looks, strict=True))
+        style.stacked_bars(axes, list(bars), zip(shares.T, looks, strict=True))
         notes = [f"n {sum(bar):,}; near {bar[1]:,}, far {bar[2]:,}" for bar in bars.values()]
         for row, text in enumerate(notes):
             note(axes, text, 10 + CHARACTER * max(map(len, notes)), row)
@@ -248,7 +235,7 @@ def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
         "Near failures stay as close to the mean successful trajectory as the farthest success (execution), far "
         f"ones do not (planning). {describe_runs(texts, '. ')}."
     )
-    return Drawing("near-far", "Near and far failures", caption, (WIDTH, 1.3 + 0.24 * len(bars)), paint)
+    return Drawing("near-far", "Near and far failures", caption, (style.WIDTH, 1.3 + 0.24 * len(bars)), paint)
 
 
 def _describe_unjudged(result: NearFarFailures) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -19,15 +19,11 @@ from assay.measures.clustering import group_shares
 from assay.measures.frames import atoms, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
-from assay.measures.views.heat_map import bare_axes, fill_cell
-from assay.measures.views.style import HALF, ORANGE, WIDTH, Drawing
+from assay.measures.views.style import HALF, ORANGE, WIDTH, Drawing, Figure, bare_axes, fill_cell
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import group_name, percent, plural, thing
 from assay.support.stats.intervals import Interval
 from assay.tasks.language.lexicon import object_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 OTHERS = "others"
 MOST_NAMES = 14

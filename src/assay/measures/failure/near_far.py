@@ -19,10 +19,19 @@ import polars as pl
 from assay.episodes.spec import CONTROL
 from assay.errors import did_you_mean
 from assay.measures.clustering import shares
-from assay.measures.frames import IN_ANOTHER_WORLD, START, goal, plausible, sums, valid_rows
+from assay.measures.frames import (
+    ACTIONS,
+    IN_ANOTHER_WORLD,
+    NONE,
+    OBJECTS,
+    START,
+    goal,
+    plausible,
+    sums,
+    valid_rows,
+)
 from assay.measures.memory.paths import Paths, distances
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS
 from assay.support.addresses import call_with_fields
 from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import binomial_at_least

@@ -7,21 +7,14 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
+from assay.measures import findings
 from assay.measures.failure.failures import FAILURES
 from assay.measures.failure.near_far import NearFarFailures
-from assay.measures.findings import (
-    TOLERATED,
-    FlawTest,
-    Profiles,
-    Untested,
-    evidence_from,
-    select_results,
-)
+from assay.measures.findings import FlawTest, Profiles, Untested
 from assay.measures.flaws import Flaw
 from assay.measures.frames import PAIR, START, controls, valid_rows
-from assay.measures.measure import Measure
+from assay.measures.measure import Measure, RunData
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.run_data import RunData
 from assay.measures.success.rates import CONTROLS
 from assay.support.stats.intervals import Interval, wilson_interval
 from assay.support.stats.significance import binomial_at_least
@@ -99,7 +92,7 @@ def starts(run: RunData) -> Starts:
 
 def _test_unperturbed(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     """Test the failures of unperturbed episodes; a start shared by several runs counts once."""
-    runs, results = select_results(profiles, STARTS)
+    runs, results = findings.select_results(profiles, STARTS)
     if results:
         rows = pl.concat(result.rows for result in results)
         rows = rows.sort(pl.col("near").is_null(), maintain_order=True)  # prefer judged rows
@@ -113,7 +106,7 @@ def _test_unperturbed(profiles: Profiles) -> Iterator[FlawTest | Untested]:
             evidence = replace(unable.evidence[0], interval=interval)
             unable = replace(unable, evidence=(evidence,), size=interval)
         yield replace(unable, detail=ability(results))
-        if select_results(profiles, FAILURES)[0]:
+        if findings.select_results(profiles, FAILURES)[0]:
             near = int(lost["near"].sum())
             misses = _above_tolerated(Flaw.MISSES, runs, FAILURES.name, near, count)
             first = replace(misses.evidence[0], at_least=bool(lost["near"].null_count()))
@@ -124,10 +117,10 @@ def _test_unperturbed(profiles: Profiles) -> Iterator[FlawTest | Untested]:
 
 
 def _above_tolerated(flaw: Flaw, runs: tuple[int, ...], measure: str, hits: int, count: int) -> FlawTest:
-    share, p = hits / count, binomial_at_least(hits, count, TOLERATED)
+    share, p = hits / count, binomial_at_least(hits, count, findings.TOLERATED)
     interval = wilson_interval(share, count)
-    evidence = evidence_from(runs, measure, "", share, interval, p, hits, count)
-    return FlawTest(flaw, (evidence,), p, interval, least_p=TOLERATED**count)
+    evidence = findings.evidence_from(runs, measure, "", share, interval, p, hits, count)
+    return FlawTest(flaw, (evidence,), p, interval, least_p=findings.TOLERATED**count)
 
 
 STARTS = Measure(

@@ -40,19 +40,9 @@ import numpy as np
 import polars as pl
 import scipy
 
+from assay.measures import frames
 from assay.measures.findings import FlawTest, Profiles, Untested, evidence_from, select_results
 from assay.measures.flaws import Flaw
-from assay.measures.frames import (
-    IN_ANOTHER_WORLD,
-    START,
-    atoms,
-    controls,
-    goal,
-    guessable,
-    pairs,
-    sums,
-    valid_rows,
-)
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.memory.paths import (
     QUANTILE,
@@ -166,12 +156,12 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
 
     Episodes with an event are left out, because the control's trajectory is correct until the event.
     """
-    rows = valid_rows(frame.filter(pl.col("events").is_null()) if "events" in frame.columns else frame)
-    changed = _classify(pairs(rows, "id", "truth", "initial_positions"))
+    rows = frames.valid_rows(frame.filter(pl.col("events").is_null()) if "events" in frame.columns else frame)
+    changed = _classify(frames.pairs(rows, "id", "truth", "initial_positions"))
     changed = changed.filter(pl.col("other") | (pl.col("moved_by") > 0))
     if not len(changed):
         raise MeasureError("no episode with a control has a change that calls for a different trajectory")
-    successful = controls(rows).filter(pl.col("success") == 1)
+    successful = frames.controls(rows).filter(pl.col("success") == 1)
     successful = successful.filter(pl.Series(paths.has(successful["id"].to_numpy())))
     spread, noise = spreads(successful, paths)
     unjudged: Counter[str] = Counter()  # the reasons are keys of the JSON report
@@ -236,20 +226,20 @@ def _classify(rows: pl.DataFrame) -> pl.DataFrame:
     If the displacement is the only reason, the axis is the world, even if other axes were changed.
     """
     have = {name: pl.col(name) for name in rows.columns}
-    now, usual = goal(), goal("control_truth")
+    now, usual = frames.goal(), frames.goal("control_truth")
     measured = pl.struct("initial_positions", "control_initial_positions").map_elements(
         lambda both: displacement(*both.values()), return_dtype=pl.Float64
     )
     label = have.get("distance", pl.lit(0.0)).cast(pl.Float64).fill_null(0.0)
     requested = have.get("asked_goal", pl.lit(None, pl.String)).cast(pl.String)
     sensible = have.get("plausible", pl.lit(True)).fill_null(True)
-    guessed = pl.col("condition").is_in(guessable(rows)["condition"].unique().to_list())
-    another = ~IN_ANOTHER_WORLD & (now != usual) & (now != "") & (usual != "")
+    guessed = pl.col("condition").is_in(frames.guessable(rows)["condition"].unique().to_list())
+    another = ~frames.IN_ANOTHER_WORLD & (now != usual) & (now != "") & (usual != "")
 
     def includes_control_task(row: dict[str, str]) -> bool:
         """Return whether the request includes the goal of the control."""
-        now, usual = row["asked"], atoms(row["control_truth"])
-        return bool(usual) and usual <= (set(now.split(" and ")) if now else atoms(row["truth"]))
+        now, usual = row["asked"], frames.atoms(row["control_truth"])
+        return bool(usual) and usual <= (set(now.split(" and ")) if now else frames.atoms(row["truth"]))
 
     composed = pl.struct(requested.alias("asked"), "truth", "control_truth").map_elements(
         includes_control_task, return_dtype=pl.Boolean
@@ -299,7 +289,9 @@ def share_above(share: float, effective: float, chance: float) -> float:
 
 
 def _index(group: str, rows: pl.DataFrame) -> Index:
-    hits, counts = sums(rows, START, alike=pl.col("alike"), count=pl.col("alike").is_not_null()).T
+    hits, counts = frames.sums(
+        rows, frames.START, alike=pl.col("alike"), count=pl.col("alike").is_not_null()
+    ).T
     share, chance = float(hits.sum() / len(rows)), CHANCE
     if "chance" in rows.columns:
         chance = float(rows["chance"].mean())  # type: ignore[arg-type]

@@ -4,43 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
 from assay.episodes.perturbation import Change
 from assay.episodes.spec import CONTROL, Label
+from assay.measures import frames
 from assay.measures.clustering import shares, variances
 from assay.measures.findings import Evidence, FlawTest, Profiles, Untested, evidence_from, one_sided_p
 from assay.measures.flaws import BY_CHANGE, Flaw, shown_by
-from assay.measures.frames import (
-    START,
-    outcome_counts,
-    pairs,
-    plausible,
-    start_table,
-    sums,
-    valid_rows,
-)
-from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.measure import Measure, Panel, Profile, ReportedRun
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.sample_size import least_one_sided, telling
 from assay.measures.success.rates import CONTROLS, SUCCESS
+from assay.measures.views import wording
 from assay.measures.views.forest import MOST, Mark, forest_drawing
 from assay.measures.views.style import BLUE, FAINT, Drawing
 from assay.measures.views.table import Column, Table, declared_columns
-from assay.measures.views.wording import (
-    between,
-    group_name,
-    listed,
-    negate,
-    number,
-    p_value,
-    percent,
-    plural,
-    points,
-)
 from assay.runs.schedulers.until import Pairs, start_order
 from assay.support.stats.intervals import (
     Interval,
@@ -55,9 +37,6 @@ from assay.support.stats.regression import LogOdds, conditional_log_odds
 from assay.support.stats.resampling import bootstrap
 from assay.support.stats.significance import SURE, holm, least_p, normal_below, paired_p
 from assay.support.stats.significance import telling as count_telling
-
-if TYPE_CHECKING:
-    from assay.measures.profile import Profile
 
 _FIXED = ("task", "condition")
 """Columns within which wordings are sampled."""
@@ -149,13 +128,13 @@ def drops(
     of the time, is skipped. ``stopped`` are the conditions that were stopped early. Groups without a control are left
     out. Raises MeasureError if no group is left.
     """
-    rows = valid_rows(frame)
+    rows = frames.valid_rows(frame)
     if absent := set(by) - set(frame.columns):
         raise MeasureError(f"the run has no column {min(absent)}")
     changed = rows.filter(pl.col("condition") != CONTROL).drop_nulls(by)
     if not len(changed):
         raise MeasureError("the run has no perturbed episode")
-    matched = pairs(rows).drop_nulls(by)
+    matched = frames.pairs(rows).drop_nulls(by)
     read = (*_PAIR_COLUMNS, "axis", "experiment", "plausible", *by)
     matched = matched.select(name for name in matched.columns if name in read)
     if not len(matched):
@@ -165,7 +144,7 @@ def drops(
     for key, group in matched.group_by(by, maintain_order=True):
         family = (group["axis"][0] if "axis" in group.columns else None) or group["experiment"][0]
         family = "axes" if "axis" in by else family
-        sensible = len(plausible(group)) > 0
+        sensible = len(frames.plausible(group)) > 0
         early = bool(stopped) and bool({CONTROL, *group["condition"].unique()} & set(stopped))
         used = group.select(name for name in _PAIR_COLUMNS if name in group.columns)
         result.append(
@@ -199,16 +178,21 @@ def pool_drops(drops: Sequence[Drop]) -> Drop:
 
 def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
     """Compute the statistics of pairs; ``early``: whether a condition, or the control, was stopped early."""
-    table = start_table(rows)
-    both_succeed = sums(rows, START, kept=pl.col("success") * pl.col("control_success"))[:, 0]
-    outcomes = outcome_counts(table)
+    table = frames.start_table(rows)
+    both_succeed = frames.sums(rows, frames.START, kept=pl.col("success") * pl.col("control_success"))[:, 0]
+    outcomes = frames.outcome_counts(table)
     control, changed, count = outcomes.T
-    effective = effective_count(control, count, kish(count)), effective_count(changed, count, count.sum())
+    effective = (
+        effective_count(control, count, kish(count)),
+        effective_count(changed, count, count.sum()),
+    )
     usual, ones = np.rint(control / count), np.ones(len(count))  # the majority, for a start in several runs
     p = paired_p(usual, ones, changed, count)
     several_wordings = False  # of a task in one condition, each with several starts
     if "instruction" in rows.columns:
-        starts = rows.group_by("task", "condition", "instruction").agg(_starts=pl.struct(START).n_unique())
+        starts = rows.group_by("task", "condition", "instruction").agg(
+            _starts=pl.struct(frames.START).n_unique()
+        )
         wordings = starts.filter(pl.col("_starts") > 1).group_by("task", "condition").len()
         several_wordings = bool((wordings["len"] > 1).any())
     if several_wordings:  # the control has no wordings
@@ -275,7 +259,7 @@ def loss_test(
     evidence = drop_evidence(runs, measure, part, drop)
     p, least = one_sided_p(drop.change, drop.p), least_one_sided(telling(drop.table))
     return FlawTest(
-        flaw, (evidence,), p, negate(drop.interval), least_p=least, detail=detail, table=drop.table
+        flaw, (evidence,), p, wording.negate(drop.interval), least_p=least, detail=detail, table=drop.table
     )
 
 
@@ -344,8 +328,10 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
         groups: dict[str, list[Mark]] = {}
         for drop in (drop for drop in drops if drop in largest):
             look = {"color": BLUE, "marker": "o"} if drop.plausible else {"color": FAINT, "marker": "D"}
-            notes = f"{drop.pairs:,}", p_value(drop.p_holm)
-            mark = Mark.of_change(group_name(drop.group), drop, *notes, filled=drop.p_holm < SURE, **look)
+            notes = f"{drop.pairs:,}", wording.p_value(drop.p_holm)
+            mark = Mark.of_change(
+                wording.group_name(drop.group), drop, *notes, filled=drop.p_holm < SURE, **look
+            )
             groups.setdefault(drop.family, []).append(mark)
         remarks = ""
         if not all(drop.plausible for drop in largest):
@@ -353,9 +339,9 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
         if len(drops) > MOST:
             remarks += f" Of {len(drops)} conditions, the {MOST} largest losses are shown."
         caption = (
-            f"{plural(sum(drop.pairs for drop in drops), 'pair')} of a perturbed episode and the control with the same "
-            "task and seed. Lines: 95 % Newcombe intervals over starts. p: exact test for a loss, by sign flips over "
-            "starts and permutation within them (McNemar's if each has one pair), adjusted for all tests; "
+            f"{wording.plural(sum(drop.pairs for drop in drops), 'pair')} of a perturbed episode and the control with "
+            "the same task and seed. Lines: 95 % Newcombe intervals over starts. p: exact test for a loss, by sign "
+            "flips over starts and permutation within them (McNemar's if each has one pair), adjusted for all tests; "
             f"filled marks: p < {SURE:g}.{remarks}"
         )
         along, heads = "paired difference from the control, points", ("pairs", "Holm p")
@@ -368,21 +354,21 @@ def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
     """Yield sentences about the cost of changes to instruction, world and observations."""
     usual = profile.get(CONTROLS)
     for drop in sorted(axes, key=lambda drop: drop.change):
-        name = group_name(drop.group).replace("+", " and ")
+        name = wording.group_name(drop.group).replace("+", " and ")
         if not drop.control:  # a policy that always fails is not robust
-            starts = plural(drop.starts, "start")
+            starts = wording.plural(drop.starts, "start")
             yield f"The cost of {name} changes cannot be measured: none of the controls succeeds ({starts})."
             continue
-        interval = f"95 % interval {between(drop.interval, 100)}"
-        numbers = f"paired difference {points(drop.change)} points, {interval}"
+        interval = f"95 % interval {wording.between(drop.interval, 100)}"
+        numbers = f"paired difference {wording.points(drop.change)} points, {interval}"
         if drop.certain and drop.change < 0:
-            yield f"Changes to the {name} cost {number(100 * -drop.change)} points ({numbers})."
+            yield f"Changes to the {name} cost {wording.number(100 * -drop.change)} points ({numbers})."
             continue
-        same = usual is not None and percent(usual.rate, 0) == percent(drop.control, 0)
+        same = usual is not None and wording.percent(usual.rate, 0) == wording.percent(drop.control, 0)
         control_note = "" if same else " (each control counted once per pair)"
         yield (
-            f"Under changes to the {name}, success goes from {percent(drop.control, 0)}{control_note} to "
-            f"{percent(drop.perturbed, 0)} of {plural(drop.pairs, 'pair')} ({numbers})."
+            f"Under changes to the {name}, success goes from {wording.percent(drop.control, 0)}{control_note} to "
+            f"{wording.percent(drop.perturbed, 0)} of {wording.plural(drop.pairs, 'pair')} ({numbers})."
         )
 
 
@@ -390,8 +376,9 @@ def drops_sentences(drops: Sequence[Drop], profile: Profile) -> Iterator[str]:
     """Yield a sentence about the conditions with the largest losses."""
     losses = [drop for drop in drops if drop.plausible and drop.change < 0 and drop.certain]
     if losses:
-        worst = listed(
-            f"{group_name(drop.group)} ({percent(drop.control, 0)} to {percent(drop.perturbed, 0)})"
+        percent = wording.percent
+        worst = wording.listed(
+            f"{wording.group_name(drop.group)} ({percent(drop.control, 0)} to {percent(drop.perturbed, 0)})"
             for drop in sorted(losses, key=lambda drop: drop.change)[:3]
         )
         yield f"Largest significant losses: {worst}."

@@ -19,9 +19,8 @@ from assay.episodes.spec import CONTROL
 from assay.measures.findings import Evidence, FlawTest, Profiles, Untested, select_results
 from assay.measures.flaws import Flaw
 from assay.measures.frames import atoms, controls, pairs, plausible, valid_rows
-from assay.measures.measure import Measure
+from assay.measures.measure import Measure, RunData
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.run_data import RunData
 from assay.measures.sample_size import least_one_sided
 from assay.measures.success.drops import Drop, drops, loss_test, pool_drops
 from assay.measures.success.task_changes import ROWS, with_paths

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import UNVARIED, shares
 from assay.measures.frames import group_rows, sums, valid_rows
-from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.measure import Measure, Panel, Profile, ReportedRun
 from assay.measures.result import MeasureError, Result
+from assay.measures.views import wording
 from assay.measures.views.forest import MOST, SHARES, Mark, forest_drawing
 from assay.measures.views.style import Drawing, series
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import (
-    KeyNumber,
-    between,
-    group_name,
-    methods,
-    natural,
-    percent,
-    plural,
-    task_instruction,
-)
+from assay.measures.views.wording import KeyNumber
 from assay.support.stats.intervals import FEWEST, Interval, share_interval
-
-if TYPE_CHECKING:
-    from assay.measures.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,20 +113,22 @@ def rates(
 
 def interval_note(rates: Iterable[Rate]) -> str:
     """Return a note on the methods used for the intervals of rates."""
-    return f"95 % intervals: {methods(rate.interval for rate in rates)}; errors are excluded."
+    return f"95 % intervals: {wording.methods(rate.interval for rate in rates)}; errors are excluded."
 
 
 def conditions_table(rates: Sequence[Rate], report: ReportedRun) -> Table:
     """Return a table of success, steps to success and flawless success in each condition."""
-    flawless = {group_name(part.group): part.rate for part in report.profile.get("no_mistakes") or ()}
-    medians = {group_name(part.group): part.median for part in report.profile.get("time_to_success") or ()}
+    flawless = {wording.group_name(part.group): part.rate for part in report.profile.get("no_mistakes") or ()}
+    medians = {
+        wording.group_name(part.group): part.median for part in report.profile.get("time_to_success") or ()
+    }
     return Table.of(
         "conditions",
         "Success by condition",
         rates,
         *("group", *RATE),
-        Column("without a mistake", "share", value=lambda rate: flawless.get(group_name(rate.group))),
-        Column("steps to success", "count", value=lambda rate: medians.get(group_name(rate.group))),
+        Column("without a mistake", "share", value=lambda rate: flawless.get(wording.group_name(rate.group))),
+        Column("steps to success", "count", value=lambda rate: medians.get(wording.group_name(rate.group))),
         note=f"{interval_note(rates)} Without a mistake: success with the minimum number of actions, if it is known; "
         "otherwise, an object named in the goal was moved first and no goal atom was undone. Steps to success: median.",
     )
@@ -148,9 +139,9 @@ def tasks_table(rates: Sequence[Rate], report: ReportedRun) -> Table:
     return Table.of(
         "tasks",
         "Success by task",
-        sorted(rates, key=lambda rate: natural(str(rate.group["task"]))),
+        sorted(rates, key=lambda rate: wording.natural(str(rate.group["task"]))),
         Column("task", value=lambda rate: str(rate.group["task"])),
-        Column("instruction", value=lambda rate: task_instruction(str(rate.group["task"]))),
+        Column("instruction", value=lambda rate: wording.task_instruction(str(rate.group["task"]))),
         Column("perturbed", value=lambda rate: bool(rate.group["perturbed"])),
         *RATE,
         note=interval_note(rates),
@@ -180,11 +171,12 @@ def tasks_figure(rates: Sequence[Rate], report: ReportedRun) -> Drawing:
     """Plot success in each task, unperturbed and perturbed."""
     tasks = {str(rate.group["task"]) for rate in rates if rate.count}
     groups: dict[str, list[tuple[str, Rate]]] = {"control": [], "perturbed": []}
-    for rate in sorted(rates, key=lambda rate: natural(str(rate.group["task"]))):
+    for rate in sorted(rates, key=lambda rate: wording.natural(str(rate.group["task"]))):
         groups["perturbed" if rate.group["perturbed"] else "control"].append((str(rate.group["task"]), rate))
+    count = wording.plural(sum(rate.count for rate in rates), "episode")
     caption = (
-        f"{plural(sum(rate.count for rate in rates), 'episode')} of {plural(len(tasks), 'task')}; errors are "
-        "excluded. Lines: 95 % Wilson intervals, widened for the correlation of episodes that share a start or variant."
+        f"{count} of {wording.plural(len(tasks), 'task')}; errors are excluded. Lines: 95 % Wilson intervals, widened "
+        "for the correlation of episodes that share a start or variant."
     )
     return rates_drawing("tasks", "Success by task", caption, groups)
 
@@ -198,11 +190,11 @@ def success_sentences(rate: Rate, profile: Profile) -> Iterator[str]:
     """Yield a sentence about the success rates on perturbed episodes and controls."""
     control, perturbed = profile.get(CONTROLS), has_perturbed_episodes(profile)
     episodes = "perturbed episodes in which success is expected" if perturbed else "unperturbed episodes"
-    text = f"It succeeds in {rate.successes:,} of {rate.count:,} {episodes} ({percent(rate.rate)}, 95 % interval "
-    text += f"{between(rate.interval, 100)})"
+    text = f"It succeeds in {rate.successes:,} of {rate.count:,} {episodes} ({wording.percent(rate.rate)}, "
+    text += f"95 % interval {wording.between(rate.interval, 100)})"
     if perturbed and control is not None:
-        controls = plural(control.count, "control")
-        text += f", and in {control.successes:,} of {controls} ({percent(control.rate)})"
+        controls = wording.plural(control.count, "control")
+        text += f", and in {control.successes:,} of {controls} ({wording.percent(control.rate)})"
     if rate.interval is not None and rate.interval.one_start:
         text += f"; with {UNVARIED}"
     yield text + "."
@@ -220,7 +212,7 @@ SUCCESS_RATE = Measure(
         [
             KeyNumber.of(
                 "success, perturbed",
-                percent(rate.rate),
+                wording.percent(rate.rate),
                 rate.interval,
                 rate.count,
                 f"Fraction of perturbed episodes that succeed{EXPECTED}",
@@ -238,7 +230,7 @@ CONTROLS = Measure(
     numbers=lambda rate, profile: [
         KeyNumber.of(
             "success, control",
-            percent(rate.rate),
+            wording.percent(rate.rate),
             rate.interval,
             rate.count,
             "Fraction of unperturbed episodes that succeed.",

@@ -8,49 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 import scipy
 
 from assay.episodes.perturbation import TOGETHER, Change
+from assay.measures import frames
 from assay.measures.flaws import shown_by
-from assay.measures.frames import (
-    START,
-    compare_sides,
-    group_rows,
-    outcome_counts,
-    pairs,
-    start_table,
-    two_sides,
-    valid_rows,
-)
-from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.measure import Measure, Panel, Profile, ReportedRun, RunData
 from assay.measures.memory.memorisation import MEMORISATION
 from assay.measures.memory.paths import displacement, starting_elsewhere
 from assay.measures.result import FOR_DRAWING, MeasureError, Missing, Result
-from assay.measures.run_data import RunData
 from assay.measures.sample_size import loss_p
 from assay.measures.success.drops import CHANGES
 from assay.measures.success.rates import SUCCESS
+from assay.measures.views import wording
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import (
-    between,
-    describe_change,
-    listed,
-    natural,
-    p_phrase,
-    percent,
-    plural,
-    points,
-)
 from assay.support.stats.intervals import Interval, share_interval
 from assay.support.stats.significance import SURE, holm, hypergeometric, t_quantile
 from assay.support.streams import stream
-
-if TYPE_CHECKING:
-    from assay.measures.profile import Profile
 
 _SHUFFLES = 400
 """Number of random permutations of starts between tasks."""
@@ -142,7 +120,7 @@ class TaskChanges(Result):
 
 def task_changes(run: RunData) -> TaskChanges:
     """Measure the cost of each change in each task. Raises MeasureError if no perturbed episode has a control."""
-    rows = pairs(valid_rows(run.changed), "id", "initial_positions")
+    rows = frames.pairs(frames.valid_rows(run.changed), "id", "initial_positions")
     rows = rows.filter(pl.col("change").is_not_null() & (pl.col("change") != Change.TASK))
     if not len(rows):
         raise MeasureError("no perturbed episode in which success is expected has a control")
@@ -175,30 +153,32 @@ def measure_task_changes(rows: pl.DataFrame) -> TaskChanges:
         change: alone.filter(pl.col("change") == change) for change in sorted(alone["change"].unique())
     }
     lost = (pl.col("control_success") - pl.col("success")).sum()
-    all_lost = rows.group_by(START, maintain_order=True).agg(_all=lost)
+    all_lost = rows.group_by(frames.START, maintain_order=True).agg(_all=lost)
     whole, starts = all_lost["_all"].to_numpy().astype(float), len(all_lost)
     t = t_quantile(0.975, max(starts - 1, 1))
     # A change's share of the loss is defined if the loss over all changes is significant.
     falls = starts > 2 and whole.sum() > max(0.0, t * whole.std(ddof=1) * starts**0.5)
     costs = []
     for change, own in by_change.items():
-        able = start_table(own.filter(pl.col("control_success") == 1))
+        able = frames.start_table(own.filter(pl.col("control_success") == 1))
         hits, counts = (able[name].to_numpy().astype(float) for name in ("perturbed", "count"))
         count = int(counts.sum())
         part = part_interval = None
         if falls:
-            own_lost = own.group_by(START).agg(_mine=lost)
-            both = all_lost.join(own_lost, on=START, how="left", maintain_order="left")
+            own_lost = own.group_by(frames.START).agg(_mine=lost)
+            both = all_lost.join(own_lost, on=frames.START, how="left", maintain_order="left")
             mine = both["_mine"].fill_null(0).to_numpy().astype(float)
             part = float(mine.sum() / whole.sum())
             off = mine - part * whole
             half = t * float(np.sqrt(np.square(off).sum() * starts / (starts - 1))) / whole.sum()
             part_interval = Interval(part - half, part + half, "linearised, over starts")
         # only starts with this change and another one are compared
-        sides = two_sides(alone.filter(pl.col("control_success") == 1), START, pl.col("change") == change)
+        sides = frames.two_sides(
+            alone.filter(pl.col("control_success") == 1), frames.START, pl.col("change") == change
+        )
         comparison: dict[str, Any] = {}
         if len(sides):
-            estimate, exact_p = compare_sides(sides)
+            estimate, exact_p = frames.compare_sides(sides)
             comparison = {"more": estimate.difference, "more_interval": estimate.interval, "more_p": exact_p}
         costs.append(
             ChangeCost(
@@ -245,7 +225,7 @@ def measure_cells(change: str, rows: pl.DataFrame) -> list[TaskChange]:
                 more_p=1.0,
             )
         )
-    able = start_table(rows.filter(pl.col("control_success") == 1))
+    able = frames.start_table(rows.filter(pl.col("control_success") == 1))
     lost, tasks = (2 * able["perturbed"] <= able["count"]).to_numpy(), able["task"].to_numpy()
     more_lost = []
     for cell in cells:
@@ -261,8 +241,8 @@ def measure_cells(change: str, rows: pl.DataFrame) -> list[TaskChange]:
 
 def by_cell(rows: pl.DataFrame) -> dict[tuple[str, str], np.ndarray]:
     """Return task and change -> control, perturbed and count of each start, (starts, 3), in the order of the rows."""
-    table = start_table(rows, "change")
-    return {key: outcome_counts(cell) for key, cell in group_rows(table, ("task", "change"))}
+    table = frames.start_table(rows, "change")
+    return {key: frames.outcome_counts(cell) for key, cell in frames.group_rows(table, ("task", "change"))}
 
 
 def alike_p(rows: pl.DataFrame) -> float:
@@ -272,7 +252,7 @@ def alike_p(rows: pl.DataFrame) -> float:
     their start, divided by its covariance; it follows a chi-squared distribution.
     """
     rows = rows.filter(pl.col("control_success") == 1)
-    start = rows.select(pl.struct(START).rank("dense")).to_series().to_numpy().astype(int) - 1
+    start = rows.select(pl.struct(frames.START).rank("dense")).to_series().to_numpy().astype(int) - 1
     change = rows["change"].rank("dense").to_numpy().astype(int) - 1
     if not len(rows) or change.max() < 1:
         return 1.0
@@ -295,7 +275,7 @@ def uneven_p(rows: pl.DataFrame) -> float | None:
 
     None for a single task.
     """
-    table = start_table(rows.filter(pl.col("control_success") == 1))
+    table = frames.start_table(rows.filter(pl.col("control_success") == 1))
     task = table["task"].rank("dense").to_numpy().astype(int) - 1 if len(table) else np.zeros(0, int)
     if not len(table) or task.max() < 1:
         return None
@@ -315,7 +295,7 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table:
     alike = ""
     if result.alike_p is not None:
         verdict = "differ in cost" if result.alike_p < SURE else "do not differ significantly"
-        test = f"{p_phrase(result.alike_p)}, Mantel-Haenszel, within starts"
+        test = f"{wording.p_phrase(result.alike_p)}, Mantel-Haenszel, within starts"
         alike = f"Overall, the changes {verdict} ({test})."
     return Table.of(
         "kept",
@@ -352,14 +332,14 @@ def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None
     """Return a table of the cost of each change in each task."""
     if len({cell.task for cell in result.cells}) < 2:
         return None
-    uneven = [f"{change} ({p_phrase(p)})" for change, p in result.uneven.items() if p < SURE]
-    verdict = f"Changes that cost more in some tasks than in others: {listed(uneven)}"
+    uneven = [f"{change} ({wording.p_phrase(p)})" for change, p in result.uneven.items() if p < SURE]
+    verdict = f"Changes that cost more in some tasks than in others: {wording.listed(uneven)}"
     if not uneven:
         verdict = "No change costs significantly more in some tasks than in others"
     return Table.of(
         "task-changes",
         "Cost of each change in each task",
-        sorted(result.cells, key=lambda cell: (cell.change, natural(cell.task))),
+        sorted(result.cells, key=lambda cell: (cell.change, wording.natural(cell.task))),
         *("change", "task", "pairs", "starts", "telling", "control", "perturbed"),
         Column("difference", "change", value=lambda cell: cell.perturbed - cell.control),
         *("p", "more_p"),
@@ -378,19 +358,25 @@ def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
     texts = []
     for cost in costs[:3]:
         change = cost.change.replace(TOGETHER, " and ")
-        under = describe_change(cost.change) if cost.change in events else f"under changes of {change}"
-        counts = f"{cost.kept:,} of {cost.count:,}, 95 % interval {between(cost.interval, 100, 0)}"
-        texts.append(f"{percent(cost.share, 0)} {under} ({counts})")
+        under = (
+            wording.describe_change(cost.change) if cost.change in events else f"under changes of {change}"
+        )
+        counts = f"{cost.kept:,} of {cost.count:,}, 95 % interval {wording.between(cost.interval, 100, 0)}"
+        texts.append(f"{wording.percent(cost.share, 0)} {under} ({counts})")
     rest = len(costs) - 3
-    more = f"; {plural(rest, 'other change')} {'is' if rest == 1 else 'are'} in the table" if rest > 0 else ""
-    yield f"Of the successes of its controls, it keeps {listed(texts)}{more}."
+    more = (
+        f"; {wording.plural(rest, 'other change')} {'is' if rest == 1 else 'are'} in the table"
+        if rest > 0
+        else ""
+    )
+    yield f"Of the successes of its controls, it keeps {wording.listed(texts)}{more}."
     worse = [
         cost for cost in costs if cost.more is not None and cost.more < 0 and (cost.more_p or 0.0) < SURE
     ]
     if worse:
-        names = listed(
-            f"{cost.change.replace('+', ' and ')} ({points(cost.more or 0.0)} points, "
-            f"95 % interval {between(cost.more_interval, 100)})"
+        names = wording.listed(
+            f"{cost.change.replace('+', ' and ')} ({wording.points(cost.more or 0.0)} points, "
+            f"95 % interval {wording.between(cost.more_interval, 100)})"
             for cost in worse
         )
         yield f"Cost more than the other changes in the same starts: {names}."

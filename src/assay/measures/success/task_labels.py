@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,19 +12,15 @@ import polars as pl
 from assay.measures.findings import Evidence, FlawTest, Profiles
 from assay.measures.flaws import Flaw
 from assay.measures.frames import valid_rows
-from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.measure import Measure, Panel, ReportedRun, RunData
 from assay.measures.result import MeasureError
-from assay.measures.run_data import RunData
 from assay.measures.success.rates import RATE, Rate, interval_note, rates
-from assay.measures.views.style import FAINT, HALF, RULE, Drawing, legend_below, percent_axis, series
+from assay.measures.views.style import FAINT, HALF, RULE, Drawing, Figure, legend_below, percent_axis, series
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import describe_runs, group_name, negate, plural
 from assay.support.stats.intervals import Interval, student_over_tasks
 from assay.support.stats.resampling import labels_behind
 from assay.tasks.labels import COLUMN, family_order, label_order, read
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MIN_TASKS = 10
 """Minimum number of tasks needed to separate the effect of a label from that of single tasks."""

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -18,16 +18,13 @@ from assay.measures.failure.grounding import goal_objects
 from assay.measures.frames import controls, group_rows, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
+from assay.measures.views import style
 from assay.measures.views.forest import MOST, Mark, forest_drawing
-from assay.measures.views.style import BLUE, HALF, ORANGE, Drawing, aside, legend_below, series, share_limits
+from assay.measures.views.style import Drawing, Figure
 from assay.measures.views.table import Column, Table, declared_columns
 from assay.measures.views.wording import between, describe_runs, group_name, number, plural
 from assay.measures.world.curves import TIME
 from assay.support.stats.intervals import Interval
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 FACTORS = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, None)
 """Time limits as multiples of a reference time, as in LIBERO-X; None for no limit."""
@@ -263,14 +260,14 @@ def limits_axes(axes: Any, runs: Mapping[str, Sequence[Any]]) -> None:
     ordered = sorted(factors, key=lambda factor: math.inf if factor is None else factor)
     places = {factor: place for place, factor in enumerate(ordered)}
     for place, (run, limits) in enumerate(runs.items()):
-        look = series(place)
+        look = style.series(place)
         x = np.array([places[limit.factor] for limit in limits])
-        x = x + aside(place, len(runs)) * max(len(places) - 1, 1)
+        x = x + style.aside(place, len(runs)) * max(len(places) - 1, 1)
         axes.plot(x, [limit.rate for limit in limits], label=run, **look)
         ends = ([getattr(limit.interval, end) for limit in limits] for end in ("low", "high"))
         axes.vlines(x, *ends, color=look["color"], linewidth=1.1)
     axes.set_xticks(range(len(places)), [limit_name(factor) for factor in places])
-    share_limits(axes)
+    style.share_limits(axes)
     axes.set_xlabel("time limit / reference time")
 
 
@@ -281,7 +278,7 @@ def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
         axes = figure.subplots()
         limits_axes(axes, {run: result.limits for run, result in runs.items()})
         axes.set_ylabel("success")
-        legend_below(figure, len(runs))
+        style.legend_below(figure, len(runs))
 
     sizes = {}
     for run, result in runs.items():
@@ -292,7 +289,7 @@ def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
         f"Success rate within each time limit; {describe_runs(sizes)}, including controls. {REFERENCE_NOTE} "
         "Lines: 95 % Wilson intervals."
     )
-    return Drawing("time-limits", "Success by time limit", caption, (HALF, 3.0), paint)
+    return Drawing("time-limits", "Success by time limit", caption, (style.HALF, 3.0), paint)
 
 
 def time_figure(results: Sequence[TimeToSuccess], report: ReportedRun) -> Drawing:
@@ -301,7 +298,7 @@ def time_figure(results: Sequence[TimeToSuccess], report: ReportedRun) -> Drawin
     for result in results[:MOST]:
         name = group_name(result.group)
         numbers = number(result.median, 0), between(result.interval, digits=0), f"{result.successes:,}"
-        colour, shape = (ORANGE, "s") if name == CONTROL else (BLUE, "o")
+        colour, shape = (style.ORANGE, "s") if name == CONTROL else (style.BLUE, "o")
         marks.append(Mark(name, result.median, result.interval, numbers, color=colour, marker=shape))
     ends = [mark.interval.high if mark.interval else mark.value for mark in marks]
     left = f" Only the first {MOST} of {len(results)} conditions are shown." if len(results) > MOST else ""

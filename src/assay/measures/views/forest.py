@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from assay.measures.views import style
-from assay.measures.views.style import BLUE, FAINT, INK, WIDTH, Drawing, percent_axis, points_axis
+from assay.measures.views.style import Axes, Drawing, Figure
 from assay.measures.views.wording import between, percent, points
 from assay.support.stats.intervals import Interval
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 ROW = 0.19
 """Height of a row in inches."""
@@ -40,7 +36,7 @@ class Mark:
     """Numbers beside the row."""
     filled: bool = True
     """Whether the mark is filled, for a significant result, or hollow."""
-    color: str = BLUE
+    color: str = style.BLUE
     marker: str = "o"
 
     @classmethod
@@ -90,12 +86,12 @@ def forest_drawing(
         if limits is not None:
             axes.set_xlim(*limits)
         if unit:
-            (percent_axis if unit == "share" else points_axis)(axes.xaxis)
+            (style.percent_axis if unit == "share" else style.points_axis)(axes.xaxis)
         finish(axes)
 
     labels = (mark.label.partition("/")[2] or mark.label for marks in groups.values() for mark in marks)
     in_a_column = max(map(len, labels), default=0) <= LONGEST
-    return Drawing(name, title, caption, (WIDTH, height(groups)), paint, in_a_column)
+    return Drawing(name, title, caption, (style.WIDTH, height(groups)), paint, in_a_column)
 
 
 def forest(
@@ -127,7 +123,7 @@ def forest(
     ]
     ends = [10 + character * sum(width + 2 for width in widths[: place + 1]) for place in range(len(heads))]
     for end, head in zip(ends, heads, strict=True):
-        note(axes, head, end, -1.0, FAINT)
+        note(axes, head, end, -1.0, style.FAINT)
     for place, row in enumerate(rows):
         if isinstance(row, Mark):
             if row.interval is not None:
@@ -153,12 +149,12 @@ def forest(
     axes.set_xlabel(along)
     axes.xaxis.set_major_locator(MaxNLocator(3 if narrow else 5))
     if zero is not None:
-        axes.axvline(zero, color=FAINT, linewidth=0.9, zorder=1)
+        axes.axvline(zero, color=style.FAINT, linewidth=0.9, zorder=1)
         axes.update_datalim([(zero - least, 0), (zero + least, 0)], updatey=False)
         axes.autoscale_view(scaley=False)
 
 
-def note(axes: Axes, text: str, end: float, place: float, colour: str = INK) -> None:
+def note(axes: Axes, text: str, end: float, place: float, colour: str = style.INK) -> None:
     """Write text beside the axes at a row, ending ``end`` points to the right of the axes."""
     axes.annotate(
         text,

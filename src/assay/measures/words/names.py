@@ -9,18 +9,8 @@ from typing import Annotated, Any
 import polars as pl
 
 from assay.episodes.perturbation import Change
-from assay.measures.findings import (
-    HARMLESS,
-    Evidence,
-    FlawTest,
-    Profiles,
-    Shows,
-    Untested,
-    evidence_from,
-    one_sided_p,
-    select_results,
-    shows_loss,
-)
+from assay.measures import findings
+from assay.measures.findings import Evidence, FlawTest, Profiles, Shows, Untested
 from assay.measures.flaws import Flaw
 from assay.measures.frames import JOINED, compare_sides, side_counts, two_sides, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
@@ -116,13 +106,16 @@ def _measure_gap(noun: str, table: pl.DataFrame) -> NameGap:
 
 
 def _gap_evidence(runs: tuple[int, ...], gap: NameGap, part: str, **more: Any) -> Evidence:
-    p, counts = one_sided_p(gap.change, gap.p), (gap.changed, gap.changed_count, gap.kept, gap.kept_count)
-    return evidence_from(runs, NAMES.name, part, gap.change, gap.interval, p, *counts, **more)
+    p, counts = (
+        findings.one_sided_p(gap.change, gap.p),
+        (gap.changed, gap.changed_count, gap.kept, gap.kept_count),
+    )
+    return findings.evidence_from(runs, NAMES.name, part, gap.change, gap.interval, p, *counts, **more)
 
 
 def _test_names(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     """Test the cost of other names, overall and for each noun."""
-    runs, results = select_results(profiles, NAMES)
+    runs, results = findings.select_results(profiles, NAMES)
     if not results:
         return
     overall = pool_names([result.overall for result in results])
@@ -130,17 +123,17 @@ def _test_names(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     for gap in (gap for result in results for gap in result.nouns):
         by_noun.setdefault(gap.noun, []).append(gap)
     nouns = sorted((pool_names(gaps) for gaps in by_noun.values()), key=lambda gap: gap.change)
-    adjusted = holm([one_sided_p(gap.change, gap.p) for gap in nouns])
+    adjusted = holm([findings.one_sided_p(gap.change, gap.p) for gap in nouns])
     evidence = [_gap_evidence(runs, overall, "overall", cost=True)]
     for part in ("one", "several"):
         if gaps := [gap for result in results if (gap := getattr(result, part))]:
             evidence.append(_gap_evidence(runs, pool_names(gaps), part))
     for gap, p in zip(nouns, adjusted, strict=True):
-        shows = shows_loss(p, gap.interval)
-        if shows is Shows.NOTHING and gap.interval.high >= 0 and gap.interval.low > -HARMLESS:
+        shows = findings.shows_loss(p, gap.interval)
+        if shows is Shows.NOTHING and gap.interval.high >= 0 and gap.interval.low > -findings.HARMLESS:
             shows = Shows.NO_HARM
         evidence.append(_gap_evidence(runs, gap, gap.noun, shows=shows))
-    p = one_sided_p(overall.change, overall.p)
+    p = findings.one_sided_p(overall.change, overall.p)
     least = least_one_sided(int((overall.table["hits"] > 0).sum()))
     yield FlawTest(Flaw.UNKNOWN_NAMES, tuple(evidence), p, negate(overall.interval), least_p=least)
 

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.measures.frames import require, sums, valid_rows
+from assay.measures.frames import ACTIONS, NONE, OBJECTS, require, sums, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.success.rates import RATE, Rate, interval_note, rates, rates_drawing
-from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS, fill_cell, grid_axes, grid_map
-from assay.measures.views.style import FAINT, HALF, WIDTH, Drawing, series, share_limits
+from assay.measures.views import style
+from assay.measures.views.style import Drawing, Figure
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between, describe_runs, number, p_phrase, plural, points
 from assay.measures.words.names import WORDS
@@ -24,8 +24,6 @@ from assay.support.stats.intervals import Interval, paired_difference
 from assay.support.stats.resampling import table_correlation
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from assay.perturb.words.grid.table import GridStats
 
 
@@ -184,15 +182,15 @@ def grid_figure(grid: Grid, report: ReportedRun) -> Drawing:
         axes = figure.subplots()
         for place in product(range(len(OBJECTS)), range(len(ACTIONS))):
             if place not in cells:
-                fill_cell(axes, *place, None, hatch="////")
+                style.fill_cell(axes, *place, None, hatch="////")
         for (row, column), rate in {**cells, **margins}.items():
-            ink = fill_cell(axes, row, column, rate.rate)
+            ink = style.fill_cell(axes, row, column, rate.rate)
             text = "error" if rate.rate is None else f"{100 * rate.rate:.0f}"
             where: Any = {"ha": "center", "va": "center", "color": ink}
             axes.text(column + 0.5, row + 0.42, text, fontsize=9, fontweight="bold", **where)
             axes.text(column + 0.5, row + 0.78, f"{rate.count:,}", fontsize=6.2, **where)
         rows, columns = [*range(len(OBJECTS)), below], [*range(len(ACTIONS)), right]
-        grid_axes(axes, rows, [*OBJECTS, "all"], columns, [*ACTIONS, "all"])
+        style.grid_axes(axes, rows, [*OBJECTS, "all"], columns, [*ACTIONS, "all"])
 
     sides = (
         (rate.interval.high - rate.rate, rate.rate - rate.interval.low)
@@ -207,7 +205,7 @@ def grid_figure(grid: Grid, report: ReportedRun) -> Drawing:
         f"extends {100 * widest:.0f} points to one side."
     )
     title = "Success over the paraphrase grid"
-    return Drawing("paraphrase-grid", title, caption, (WIDTH, 3.6), paint, in_a_column=False)
+    return Drawing("paraphrase-grid", title, caption, (style.WIDTH, 3.6), paint, in_a_column=False)
 
 
 def distance_figure(grid: Grid, report: ReportedRun) -> Drawing:
@@ -227,7 +225,7 @@ def distance_figure(grid: Grid, report: ReportedRun) -> Drawing:
             if name not in points_by_object:
                 continue
             x, y, intervals = zip(*points_by_object[name], strict=True)
-            look = series(place)
+            look = style.series(place)
             low, high = [interval.low for interval in intervals], [interval.high for interval in intervals]
             axes.vlines(x, low, high, color=look["color"], lw=0.7, alpha=0.5)
             axes.plot(x, y, linestyle="", label=name, markersize=4.5, clip_on=False, **look)
@@ -238,8 +236,8 @@ def distance_figure(grid: Grid, report: ReportedRun) -> Drawing:
             along = np.linspace(distance.min(), distance.max(), 200)
             line = slope * along + level
             within = (line >= 0) & (line <= 1)
-            axes.plot(along[within], line[within], color=FAINT, linewidth=1.1, linestyle="--", zorder=1)
-        share_limits(axes)
+            axes.plot(along[within], line[within], color=style.FAINT, linewidth=1.1, linestyle="--", zorder=1)
+        style.share_limits(axes)
         axes.set_xlim(left=0)
         axes.set_xlabel("mean distance from the original instruction, PD")
         axes.set_ylabel("success")
@@ -253,7 +251,7 @@ def distance_figure(grid: Grid, report: ReportedRun) -> Drawing:
         )
     caption = f"Each mark is a cell of the grid; lines: 95 % Wilson intervals. {text}"
     title = "Success against the distance of the instruction"
-    return Drawing("distance-success", title, caption, (HALF, 3.2), paint)
+    return Drawing("distance-success", title, caption, (style.HALF, 3.2), paint)
 
 
 def gap_figure(runs: Mapping[str, ObjectGap]) -> Drawing:
@@ -366,7 +364,7 @@ def distance_grid(stats: GridStats, which: str) -> Drawing:
         f"{plural(scored, 'paraphrase')} in {plural(len(cells), 'cell')}{left}."
     )
     farthest = max(cells.values()) or 1.0
-    return grid_map(
+    return style.grid_map(
         which.replace("_", "-"),
         DISTANCES[which][1],
         caption,

@@ -8,23 +8,12 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from assay.episodes.perturbation import Change
-from assay.measures.findings import (
-    TOLERATED,
-    Evidence,
-    FlawTest,
-    Profiles,
-    Shows,
-    Untested,
-    evidence_from,
-    one_sided_p,
-    select_results,
-    shows_loss,
-)
+from assay.measures import findings
+from assay.measures.findings import Evidence, FlawTest, Profiles, Shows, Untested
 from assay.measures.flaws import Flaw
 from assay.measures.frames import compare_sides, guessable, require, side_counts, two_sides, valid_rows
-from assay.measures.measure import Measure
+from assay.measures.measure import Measure, RunData
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.run_data import RunData
 from assay.measures.sample_size import least_one_sided, telling
 from assay.measures.success.drops import DROPS, Drop, drop_evidence, drops, pool_drops
 from assay.measures.views.wording import negate
@@ -106,17 +95,19 @@ def pool_actions(parts: Sequence[pl.DataFrame]) -> ActionGaps:
 
 def _test_phrasings(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     """Test the costliest phrasing of the action against all others; names are kept."""
-    runs, results = select_results(profiles, ACTIONS)
+    runs, results = findings.select_results(profiles, ACTIONS)
     if not results:
         return
     gaps = pool_actions([result.rows for result in results]).actions
-    adjusted = holm([one_sided_p(gap.change, gap.p) for gap in gaps])
+    adjusted = holm([findings.one_sided_p(gap.change, gap.p) for gap in gaps])
     ranked = sorted(zip(adjusted, gaps, strict=True), key=lambda entry: (entry[0], entry[1].change))
     evidence = []
     for p, gap in ranked:
-        part = (ACTIONS.name, gap.action, gap.change, gap.interval, one_sided_p(gap.change, gap.p))
+        part = (ACTIONS.name, gap.action, gap.change, gap.interval, findings.one_sided_p(gap.change, gap.p))
         counts = (gap.successes, gap.count, gap.others, gap.others_count)
-        evidence.append(evidence_from(runs, *part, *counts, shows=shows_loss(p, gap.interval)))
+        evidence.append(
+            findings.evidence_from(runs, *part, *counts, shows=findings.shows_loss(p, gap.interval))
+        )
     p, worst = ranked[0]
     yield FlawTest(Flaw.WORDING, tuple(evidence), p, negate(worst.interval))
 
@@ -136,23 +127,23 @@ SURFACE_LABEL = "surface"
 
 def _test_forms(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     """Test the cost of all forms together, and of each form, the costliest first."""
-    runs, results = select_results(profiles, SURFACE)
+    runs, results = findings.select_results(profiles, SURFACE)
     by_form: dict[str, list[Drop]] = {}
     for drop in (drop for result in results for drop in result):
         by_form.setdefault(str(drop.group[SURFACE_LABEL]), []).append(drop)
     forms = [(form, drop) for form, parts in by_form.items() if (drop := pool_drops(parts)).control]
     if not forms:
         return
-    adjusted = holm([one_sided_p(drop.change, drop.p) for _, drop in forms])
+    adjusted = holm([findings.one_sided_p(drop.change, drop.p) for _, drop in forms])
     ranked = sorted(zip(adjusted, forms, strict=True), key=lambda entry: (entry[0], entry[1][1].change))
     evidence = tuple(
-        replace(drop_evidence(runs, SURFACE.name, form, drop), shows=shows_loss(p, drop.interval))
+        replace(drop_evidence(runs, SURFACE.name, form, drop), shows=findings.shows_loss(p, drop.interval))
         for p, (form, drop) in ranked
     )
     together = pool_drops([drop for _, drop in forms])
     worst = ranked[0][1][1] if evidence[0].shows is Shows.LOSS else together
     # Two tests, of a small loss in all forms and of a large one in a single form: the smaller p counts, doubled.
-    p = min(1.0, 2 * min(one_sided_p(together.change, together.p), ranked[0][0]))
+    p = min(1.0, 2 * min(findings.one_sided_p(together.change, together.p), ranked[0][0]))
     least = 2 * least_one_sided(telling(together.table))
     yield FlawTest(Flaw.SURFACE, evidence, p, negate(worst.interval), least_p=least)
 
@@ -193,12 +184,12 @@ def _test_nonsense(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         if drop is None or profile.get("memorisation") is not None:
             continue
         independent = int(drop.perturbed * drop.starts + 1e-9)  # episodes of one start may be identical
-        p = binomial_at_least(independent, drop.starts, TOLERATED)
+        p = binomial_at_least(independent, drop.starts, findings.TOLERATED)
         interval = wilson_interval(drop.perturbed, drop.starts)
         (condition,) = drop.group.values()
         numbers = (drop.perturbed, interval, p, drop.both + drop.only_perturbed, drop.pairs)
         evidence = Evidence(run, NONSENSE.name, str(condition), *numbers)
-        yield FlawTest(Flaw.IGNORES_WORDS, (evidence,), p, interval, least_p=TOLERATED**drop.starts)
+        yield FlawTest(Flaw.IGNORES_WORDS, (evidence,), p, interval, least_p=findings.TOLERATED**drop.starts)
     yield Untested(Flaw.IGNORES_WORDS, NONSENSE.name)
 
 

@@ -10,35 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 import polars as pl
 
 from assay.measures.clustering import shares, variances
 from assay.measures.frames import require, valid_rows
-from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.measure import Measure, Panel, Profile, ReportedRun
 from assay.measures.result import MeasureError, Result
-from assay.measures.views.style import HALF, Drawing, legend_below, series
+from assay.measures.views import wording
+from assay.measures.views.style import HALF, Drawing, Figure, legend_below, series
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import (
-    KeyNumber,
-    between,
-    describe_runs,
-    methods,
-    number,
-    percent,
-    plural,
-    signed,
-)
+from assay.measures.views.wording import KeyNumber
 from assay.measures.words.names import WORDS
 from assay.measures.words.paraphrase import all_paraphrases, wording_columns
 from assay.support.stats.intervals import Interval, Z
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from assay.measures.profile import Profile
 
 ALPHA = 0.5
 MIN_WORDINGS = 5
@@ -203,12 +190,14 @@ def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
     slopes = {}
     for name, sweep in runs.items():
         interval, first = sweep.interval, sweep.points[0]
-        method = f" (95 % interval {between(interval)}, {methods([interval])})" if interval else ""
-        size = f"{plural(first.episodes, 'episode')} of {plural(first.wordings, 'wording')}"
-        slopes[name] = f"slope {signed(sweep.slope)} per unit of alpha{method}, {size}"
+        method = (
+            f" (95 % interval {wording.between(interval)}, {wording.methods([interval])})" if interval else ""
+        )
+        size = f"{wording.plural(first.episodes, 'episode')} of {wording.plural(first.wordings, 'wording')}"
+        slopes[name] = f"slope {wording.signed(sweep.slope)} per unit of alpha{method}, {size}"
     caption = (
         "PRIDE with more weight on structure (left) or keywords (right); band: 95 % Wilson intervals over wordings. "
-        f"Fitted line: {describe_runs(slopes)}."
+        f"Fitted line: {wording.describe_runs(slopes)}."
     )
     return Drawing("alpha-sweep", "PRIDE by weight", caption, (HALF, 3.2), paint)
 
@@ -217,14 +206,14 @@ def pride_sentences(pride: Pride, profile: Profile) -> Iterator[str]:
     """Yield sentences about PRIDE, and whether the success rate overestimates it."""
     over = profile.get(OVERESTIMATION)
     text = (
-        f"Weighted by the instruction's distance from the original, its success (PRIDE) is {number(pride.pride)} "
-        f"of 100 (95 % interval {between(pride.interval)})"
+        f"Weighted by the instruction's distance from the original, its success (PRIDE) is "
+        f"{wording.number(pride.pride)} of 100 (95 % interval {wording.between(pride.interval)})"
     )
     if over is not None and over.interval is not None and not over.interval.low <= 0 <= over.interval.high:
         direction = "overestimates" if over.overestimation > 0 else "underestimates"
         text += (
-            f"; the plain success rate {direction} it (by {signed(100 * over.overestimation)} %, "
-            f"95 % interval {between(over.interval, 100)})"
+            f"; the plain success rate {direction} it (by {wording.signed(100 * over.overestimation)} %, "
+            f"95 % interval {wording.between(over.interval, 100)})"
         )
     yield text + "."
 
@@ -239,8 +228,8 @@ PRIDE = Measure(
     numbers=lambda pride, profile: [
         KeyNumber(
             "PRIDE",
-            number(pride.pride),
-            f"{between(pride.interval)}; n = {pride.episodes:,}",
+            wording.number(pride.pride),
+            f"{wording.between(pride.interval)}; n = {pride.episodes:,}",
             "Success on paraphrases, each weighted by its distance from the original; 0 to 100.",
         )
     ],
@@ -260,7 +249,7 @@ OVERESTIMATION = Measure(
     numbers=lambda over, profile: [
         KeyNumber.of(
             "overestimation",
-            percent(over.overestimation),
+            wording.percent(over.overestimation),
             over.interval,
             over.episodes,
             "Excess of the success rate on paraphrases over PRIDE, as a fraction of that rate.",

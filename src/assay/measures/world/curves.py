@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.measures.frames import START, plausible, require, valid_rows
-from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.measure import Measure, Panel, ReportedRun, RunData
 from assay.measures.result import MeasureError, Missing, Result
-from assay.measures.run_data import RunData
 from assay.measures.success.drops import DROPS
 from assay.measures.success.rates import RATE, Rate, interval_note, rates
-from assay.measures.views.style import HALF, Drawing, aside, legend_below, series, share_limits
+from assay.measures.views.style import HALF, Drawing, Figure, aside, legend_below, series, share_limits
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between, describe_runs, listed, p_phrase, plural
 from assay.measures.views.wording import points as signed_points
 from assay.measures.words.names import WORDS
 from assay.support.stats.intervals import Interval, stratified_difference, widen_to_p
 from assay.support.stats.significance import paired_p
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,23 +10,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.measures.frames import PAIR, all_happened
-from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.measure import Measure, Panel, Profile, ReportedRun, RunData
 from assay.measures.result import MeasureError, Result
-from assay.measures.run_data import RunData
 from assay.measures.success.rates import Rate, rates
 from assay.measures.views.forest import SHARES, Mark, forest_drawing
 from assay.measures.views.style import FAINT, Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between, listed, methods, percent
-
-if TYPE_CHECKING:
-    from assay.measures.profile import Profile
 
 LABEL = "event"
 """Label of episodes with a planned event; its value is the name of the event."""

@@ -6,26 +6,20 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import polars as pl
 
 from assay.episodes import Outcome
 from assay.episodes.spec import CONTROL
 from assay.experiments.axes import AXIS, MAGNITUDE
-from assay.measures.measure import Measure, Panel
+from assay.measures.measure import Measure, Panel, Profile, RunData
 from assay.measures.result import MeasureError, Result
-from assay.measures.run_data import RunData
-from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, share_limits
+from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, Figure, share_limits
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import NOT, listed, percent
 from assay.support.stats.intervals import wilson_interval
 from assay.support.stats.thresholds import ALPHA, LEVEL, LadderEvidence
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from assay.measures.profile import Profile
 
 MOST_PANELS = 12
 _ENDED = {

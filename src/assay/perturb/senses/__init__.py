@@ -6,41 +6,8 @@ observation = senses.observe(world.step(senses.act(action, world.steps)))
 """
 
 from assay.episodes.senses import Sense
-from assay.perturb.senses.images import (
-    BlankPictures,
-    Brightness,
-    Contrast,
-    DroppedCamera,
-    Fog,
-    FrozenCamera,
-    GaussianNoise,
-    GlassBlur,
-    MotionBlur,
-    Patch,
-    PictureSense,
-    ZoomBlur,
-)
+from assay.perturb.senses.images import pictures_at
 from assay.perturb.senses.robot import ActionDelay, ActionNoise, ProprioceptionNoise, ProprioceptionOffset
-
-
-def pictures_at(severity: int) -> dict[str, PictureSense]:
-    """Return every image perturbation, by its display name, at a severity of 1 to 10."""
-    share = severity / 10
-    return {
-        "motion blur": MotionBlur(severity),
-        "Gaussian noise": GaussianNoise(severity),
-        "zoom blur": ZoomBlur(severity),
-        "fog": Fog(severity),
-        "glass blur": GlassBlur(severity),
-        "darker": Brightness(1 - 0.9 * share),
-        "lighter": Brightness(1 + 2 * share),
-        "flatter": Contrast(1 - 0.9 * share),
-        "harsher": Contrast(1 + 3 * share),
-        "patch": Patch(0.6 * share),
-        "dropped camera": DroppedCamera(),
-        "frozen camera": FrozenCamera(),
-        "blank pictures": BlankPictures(),
-    }
 
 
 def senses_at(severity: int) -> dict[str, Sense]:

@@ -11,8 +11,7 @@ from typing import ClassVar
 import numpy as np
 from PIL import Image, ImageFilter
 
-from assay.episodes import Perturbation, perturbation
-from assay.episodes.fields import within
+from assay.episodes import Perturbation, perturbation, within
 from assay.episodes.senses import Chance, Filter, Key, Sense
 from assay.errors import PerturbationError, did_you_mean
 from assay.sim import Observation
@@ -370,3 +369,23 @@ def _stretch_tile(tile: np.ndarray, height: int, width: int, drift: np.ndarray) 
     box = (left, top, left + cells, top + cells)
     tiled = Image.fromarray(np.tile(tile, (3, 3)))
     return np.asarray(tiled.resize((width, height), Image.Resampling.BICUBIC, box))
+
+
+def pictures_at(severity: int) -> dict[str, PictureSense]:
+    """Return every image perturbation, by its display name, at a severity of 1 to 10."""
+    share = severity / 10
+    return {
+        "motion blur": MotionBlur(severity),
+        "Gaussian noise": GaussianNoise(severity),
+        "zoom blur": ZoomBlur(severity),
+        "fog": Fog(severity),
+        "glass blur": GlassBlur(severity),
+        "darker": Brightness(1 - 0.9 * share),
+        "lighter": Brightness(1 + 2 * share),
+        "flatter": Contrast(1 - 0.9 * share),
+        "harsher": Contrast(1 + 3 * share),
+        "patch": Patch(0.6 * share),
+        "dropped camera": DroppedCamera(),
+        "frozen camera": FrozenCamera(),
+        "blank pictures": BlankPictures(),
+    }

@@ -10,8 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from assay.episodes import perturbation
-from assay.episodes.fields import within
+from assay.episodes import perturbation, within
 from assay.episodes.senses import Chance, Filter, Key, Sense
 from assay.sim import Observation
 from assay.sim.bare_mujoco import mujoco

@@ -10,8 +10,7 @@ from math import cos, hypot, sin
 
 import numpy as np
 
-from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.episodes.fields import within
+from assay.episodes import Change, Effect, Perturbation, perturbation, within
 from assay.errors import PerturbationError
 from assay.perturb.world.ground import TRIES, Ground, Spot, X, Y, carrier, movable, move_entity, named_entity
 from assay.perturb.world.position import fits

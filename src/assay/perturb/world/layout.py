@@ -7,8 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.episodes.fields import within
+from assay.episodes import Change, Effect, Perturbation, perturbation, within
 from assay.errors import PerturbationError
 from assay.perturb.world.ground import Ground, add_entity, carrier, fresh_name, movable_entity, target
 from assay.perturb.world.kinds import check_category, small, sort_of

@@ -9,8 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.episodes.fields import within
+from assay.episodes import Change, Effect, Perturbation, perturbation, within
 from assay.errors import PerturbationError
 from assay.perturb.world.ground import movable_entity, named_entity, target
 from assay.perturb.world.kinds import Among, candidates, check_category, places_of
@@ -19,7 +18,7 @@ from assay.sim.categories import OPENING, SWITCHING
 from assay.sim.footprints import footprint
 from assay.sim.packs.registry import planning_pack
 from assay.tasks import Entity, Task
-from assay.tasks.language import COLOURS
+from assay.tasks.language.lexicon import COLOURS
 from assay.tasks.scene import Colour, Finish, Pattern
 
 NEW_COLOURS = ("red", "blue", "green", "yellow", "purple", "orange")

@@ -12,8 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.episodes.fields import within
+from assay.episodes import Change, Effect, Perturbation, perturbation, within
 from assay.errors import PerturbationError
 from assay.perturb.world.ground import (
     TRIES,

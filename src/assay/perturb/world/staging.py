@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.episodes.fields import within
+from assay.episodes import Change, Effect, Perturbation, perturbation, within
 from assay.errors import PerturbationError, did_you_mean
 from assay.perturb.world.ground import Ground, robot_base
 from assay.perturb.world.objects import HUES

@@ -23,7 +23,7 @@ from assay.sim.footprints import footprint
 from assay.sim.packs.registry import planning_pack
 from assay.sim.portraits import COLOUR, PATTERN, SIZE, difference, portrait
 from assay.tasks import Entity, Instruction, Predicate, Task
-from assay.tasks.language import COLOURS, lexicon
+from assay.tasks.language.lexicon import COLOURS, lexicon
 from assay.tasks.language.meaning import rename_moved
 from assay.tasks.scene import Colour, Finish, Pattern
 

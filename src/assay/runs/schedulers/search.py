@@ -20,15 +20,10 @@ from assay.errors import ExperimentError, RunError
 from assay.experiments.axes import AXES, Axis, AxisError, Rung, variant
 from assay.experiments.axes import search as whole_grid
 from assay.experiments.base import Variant
+from assay.runs import execute
 from assay.runs.certificates import CertificateCache, admit, certify, claims, remember
 from assay.runs.driver import drive_stepwise
-from assay.runs.execute import (
-    Observer,
-    choose_workers,
-    default_path,
-    make_executor,
-    open_run,
-)
+from assay.runs.execute import Observer
 from assay.runs.executor import Player
 from assay.runs.options import RunOptions
 from assay.runs.plan import RunPlan
@@ -278,7 +273,7 @@ class SearchScheduler(Scheduler):
         plan = self._plan
         with CertificateCache(states=plan.states_digest) as cache:
             if wanted := [claim for claim in claims(specs) if cache.get(claim) is None]:
-                executor = make_executor(plan.demonstrator, plan.options)
+                executor = execute.make_executor(plan.demonstrator, plan.options)
                 if certify(wanted, cache, executor, stopping=self._observer.stopping).left:
                     return False
             refused = []
@@ -327,11 +322,11 @@ def search(
     ``budget``: the maximum number of episodes, including controls.
     """
     observer = observer or Observer()
-    options = choose_workers(options, [policy], os.cpu_count() or 1)
+    options = execute.choose_workers(options, [policy], os.cpu_count() or 1)
     if path is None:
         if not isinstance(policy, str):
             raise RunError("search: with a policy object, out is required (a file)")
-        path = default_path(META, policy)
+        path = execute.default_path(META, policy)
     for name, value, example in (("level", level, 0.5), ("confidence", confidence, 0.95)):
         if not 0 < value < 1:
             raise RunError(f"{name} {value:g}: expected a number between 0 and 1, such as {example:g}")
@@ -354,7 +349,7 @@ def search(
         plugins=tuple(by_module[name] for name in sorted(by_module)),
     ).for_policy(policy, path, label)
     settings: dict[str, object] = {"level": level, "confidence": confidence, "guided": True}
-    with open_run(plan, observer) as store:
+    with execute.open_run(plan, observer) as store:
         stored = store.meta.get(META, settings)
         for setting, wanted in settings.items():
             if stored[setting] != wanted:
@@ -364,7 +359,7 @@ def search(
         store.describe(**{META: settings | _describe_searches(store, searches, cannot)})
         observer.began(store, count)
         scheduler = SearchScheduler(store, plan, searches, observer)
-        executor = make_executor(plan.worker, plan.options, plan.actor, store)
+        executor = execute.make_executor(plan.worker, plan.options, plan.actor, store)
         steps = drive_stepwise(executor, scheduler, stopping=scheduler.stopping, watch=observer.episode)
         (ending,) = deque(steps, maxlen=1)
         store.describe(**{META: settings | _describe_searches(store, searches, cannot)})

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from assay.episodes.instruction import Instruction
+from assay.episodes.spec import Instruction
 from assay.errors import BDDLError, TaskError, did_you_mean
 from assay.tasks.bddl.sexpr import Group, Node, Word, as_group, as_word, evaluate, fail, parse_group
 from assay.tasks.checks import flaws, parse_atom, quote

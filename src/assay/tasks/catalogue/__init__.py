@@ -41,7 +41,7 @@ from typing import Annotated
 import yaml
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
-from assay.episodes.instruction import Instruction
+from assay.episodes.spec import Instruction
 from assay.errors import TaskError, did_you_mean
 from assay.tasks.bddl.sexpr import evaluate
 from assay.tasks.checks import check, parse_atom, quote

@@ -24,17 +24,7 @@ import polars as pl
 from assay.support.extras import optional_import
 from assay.support.images import Orientation, orient
 from assay.support.video import ENCODER, FPS, Clip, VideoWriter, splice
-from assay.tasks.formats.lerobot import INFO, ORIENTATION
-from assay.tasks.formats.lerobot_features import (
-    ACTION,
-    ACTION_NAMES,
-    CAMERAS,
-    COUNTERS,
-    KEYFRAME_INTERVAL,
-    STATE,
-    STATE_NAMES,
-    VECTORS,
-)
+from assay.tasks.formats import lerobot
 
 MAX_FRAMES_PER_FILE = 20_000
 """Maximum number of frames per file. LeRobot looks up images by time in single precision with a tolerance of 0.1 ms,
@@ -135,17 +125,17 @@ def record_images(
     observations: Iterable[Any], size: int, orientation: Orientation, folder: Path
 ) -> tuple[dict[str, Clip], dict[str, Stats]]:
     """Render observations of LIBERO's world to one video per camera, and return clips and statistics by feature."""
-    paths = {key: folder / f"{camera}.mp4" for key, camera in CAMERAS.items()}
-    statistics = {key: ImageStats() for key in CAMERAS}
+    paths = {key: folder / f"{camera}.mp4" for key, camera in lerobot.CAMERAS.items()}
+    statistics = {key: ImageStats() for key in lerobot.CAMERAS}
     count = 0
     with ExitStack() as files:
         videos = {
-            key: files.enter_context(VideoWriter(path, fps=FPS, keyframes=KEYFRAME_INTERVAL))
+            key: files.enter_context(VideoWriter(path, fps=FPS, keyframes=lerobot.KEYFRAME_INTERVAL))
             for key, path in paths.items()
         }
         for observation in observations:
             count += 1
-            for key, camera in CAMERAS.items():
+            for key, camera in lerobot.CAMERAS.items():
                 image = orient(observation.image(camera, size), orientation)
                 videos[key].add(image)
                 statistics[key].add(image)
@@ -183,7 +173,7 @@ def write_dataset(
         for episode in group:
             frame = pl.int_range(len(episode.frames), dtype=pl.Int64)
             table = episode.frames.with_columns(
-                timestamp=(frame / FPS).cast(COUNTERS["timestamp"]),
+                timestamp=(frame / FPS).cast(lerobot.COUNTERS["timestamp"]),
                 frame_index=frame,
                 episode_index=pl.lit(len(rows), pl.Int64),
                 index=frames + frame,
@@ -193,14 +183,16 @@ def write_dataset(
             tables.append(table)
             frames += len(table)
         _write_table(folder / DATA.format(**place), pl.concat(tables[-len(group) :]))
-        for key in CAMERAS:
+        for key in lerobot.CAMERAS:
             clips = [episode.clips[key] for episode in group]
             splice(clips, folder / VIDEO.format(video_key=key, **place), fps=FPS)
     _write_table(
         folder / EPISODES.format(chunk_index=0, file_index=0), pl.DataFrame(rows, infer_schema_length=None)
     )
     _write_tasks(folder / TASKS, instructions)
-    images = {key: combine_stats([episode.image_stats[key] for episode in episodes]) for key in CAMERAS}
+    images = {
+        key: combine_stats([episode.image_stats[key] for episode in episodes]) for key in lerobot.CAMERAS
+    }
     stats = _describe_table(pl.concat(tables)) | images
     write_json(folder / STATS, {key: _as_lists(value) for key, value in stats.items()})
     info = {
@@ -218,7 +210,7 @@ def write_dataset(
         "video_path": VIDEO,
         "features": describe_features(size, orientation, extra_columns),
     }
-    write_json(folder / INFO, info)
+    write_json(folder / lerobot.INFO, info)
 
 
 def write_json(path: Path, value: object) -> None:
@@ -251,7 +243,7 @@ def _episode_row(
         "meta/episodes/file_index": 0,
         **{f"data/{key}": value for key, value in place.items()},
     }
-    for camera in CAMERAS:
+    for camera in lerobot.CAMERAS:
         row |= {f"videos/{camera}/{key}": value for key, value in place.items()}
         row[f"videos/{camera}/from_timestamp"] = offset / FPS
         row[f"videos/{camera}/to_timestamp"] = (offset + len(table)) / FPS
@@ -261,7 +253,7 @@ def _episode_row(
 
 
 def _describe_table(table: pl.DataFrame) -> dict[str, Stats]:
-    return {key: describe_values(table[key].to_numpy()) for key in (*VECTORS, *COUNTERS)}
+    return {key: describe_values(table[key].to_numpy()) for key in (*lerobot.VECTORS, *lerobot.COUNTERS)}
 
 
 def _as_lists(stats: Stats) -> dict[str, Any]:
@@ -296,20 +288,20 @@ def describe_features(
         "video.pix_fmt": "yuv420p",
         "video.fps": FPS,
         "video.channels": 3,
-        "video.g": KEYFRAME_INTERVAL,
+        "video.g": lerobot.KEYFRAME_INTERVAL,
         "video.crf": int(ENCODER["crf"]),
         "is_depth_map": False,
         "has_audio": False,
-        ORIENTATION: orientation.value,
+        lerobot.ORIENTATION: orientation.value,
     }
     axes = ["height", "width", "channels"]
     features: dict[str, dict[str, object]] = {
         key: {"dtype": "float32", "shape": [len(names)], "names": list(names)}
-        for key, names in ((ACTION, ACTION_NAMES), (STATE, STATE_NAMES))
+        for key, names in ((lerobot.ACTION, lerobot.ACTION_NAMES), (lerobot.STATE, lerobot.STATE_NAMES))
     }
-    for key in CAMERAS:
+    for key in lerobot.CAMERAS:
         features[key] = {"dtype": "video", "shape": [size, size, 3], "names": axes, "info": video}
-    for key, dtype in {**COUNTERS, **extra_columns}.items():
+    for key, dtype in {**lerobot.COUNTERS, **extra_columns}.items():
         name = "bool" if dtype == pl.Boolean else str(dtype).lower()
         features[key] = {"dtype": name, "shape": [1], "names": None}
     return features

@@ -21,16 +21,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from assay import tasks
 from assay.errors import BDDLError
-from assay.tasks import bddl
+from assay.tasks import bddl, formats
 from assay.tasks.checks import quote, validation_reason
-from assay.tasks.formats import (
-    ReleaseError,
-    ReleaseWording,
-    find_release,
-    instruction,
-    task_and_suffix,
-    text_of,
-)
+from assay.tasks.formats import ReleaseError, ReleaseWording
 
 CLASSIFICATIONS = (
     "libero/libero/benchmark/task_classification.json",
@@ -113,14 +106,14 @@ class Entry:
 
 def read_classification(folder: Path) -> tuple[Entry, ...]:
     """Read all tasks of the classification."""
-    file = find_release(folder, "LIBERO-plus", *CLASSIFICATIONS)
+    file = formats.find_release(folder, "LIBERO-plus", *CLASSIFICATIONS)
     try:
-        rows = TypeAdapter(dict[str, list[_Row]]).validate_json(text_of(file))
+        rows = TypeAdapter(dict[str, list[_Row]]).validate_json(formats.text_of(file))
     except ValidationError as error:
         raise ReleaseError(f"{file}: {validation_reason(error)}") from None
     entries = []
     for suite, row in ((suite, row) for suite, listed in rows.items() for row in listed):
-        split = task_and_suffix(row.name)
+        split = formats.task_and_suffix(row.name)
         if split is None or (suite != MIXED and not split[0].startswith(f"{suite}/")):
             name = quote(row.name, limit=120)
             raise ReleaseError(f"{file}: {name} does not begin with the name of a task in {quote(suite)}")
@@ -133,19 +126,19 @@ def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
 
     Duplicates of the four suites in the folder ``libero_mix`` are read only once.
     """
-    place = find_release(folder, "LIBERO-plus", *TASKS)
+    place = formats.find_release(folder, "LIBERO-plus", *TASKS)
     difficulty = {(entry.task, entry.language): entry.difficulty for entry in read_classification(folder)}
     read: dict[str, ReleaseWording] = {}
     for suite in (*tasks.suites(), MIXED):
         for file in sorted((place / suite).glob("*_language_*.bddl")):
-            split = task_and_suffix(file.stem)
+            split = formats.task_and_suffix(file.stem)
             match = _LANGUAGE.fullmatch(split[1]) if split else None
             if split is None or match is None:
                 raise ReleaseError(f"{file} is not named TASK_language_NUMBER.bddl after a built-in task")
             if file.stem in read:
                 continue
             try:
-                text = instruction(bddl.read(file).instruction.text, str(file))
+                text = formats.instruction(bddl.read(file).instruction.text, str(file))
             except BDDLError as error:
                 raise ReleaseError(str(error)) from None
             task, number = split[0], int(match["number"])
@@ -166,7 +159,7 @@ def starts(folder: Path) -> dict[int, tuple[float, ...]]:
     try:
         return {
             int(number): tuple(float(angle) for angle in angles.split(","))
-            for number, angles in _START.findall(text_of(file))
+            for number, angles in _START.findall(formats.text_of(file))
         }
     except ValueError:
         raise ReleaseError(f"{file}: the joint angles are not all numbers") from None

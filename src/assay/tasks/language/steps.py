@@ -13,17 +13,8 @@ from functools import cache
 
 from assay.errors import PerturbationError
 from assay.tasks.checks import quote
+from assay.tasks.language import phrases
 from assay.tasks.language.lexicon import PRONOUNS, Action, Verb, senses_by_verb, verb_named, verb_table
-from assay.tasks.language.phrases import (
-    POSTURES,
-    PREPOSITION,
-    RESTING,
-    SIDE,
-    TOWARDS,
-    any_of,
-    is_plural,
-    pronoun,
-)
 
 STATES = {
     Action.OPEN: ("open", "closed"),
@@ -35,14 +26,14 @@ STATES = {
 _SENSES = {"on": "put_on", "onto": "put_on", "on top of": "put_on"}
 _SENSES |= dict.fromkeys(("in", "into", "inside"), "put_in")
 
-_POSTURE = rf"(?:{any_of(POSTURES)} )?"
+_POSTURE = rf"(?:{phrases.any_of(phrases.POSTURES)} )?"
 _PLACED_FIRST = re.compile(
-    rf"(?P<thing>.+?) (?P<preposition>{_POSTURE}(?P<relation>{PREPOSITION}))(?: (?P<target>.+))?"
+    rf"(?P<thing>.+?) (?P<preposition>{_POSTURE}(?P<relation>{phrases.PREPOSITION}))(?: (?P<target>.+))?"
 )
 _PLACED_LAST = re.compile(
-    rf"(?P<thing>.+){''.join(f'(?<! {posture})' for posture in POSTURES)} "
-    rf"(?P<preposition>{_POSTURE}(?P<relation>{any_of(tuple(RESTING))}))"
-    rf"(?: (?P<target>(?!the {SIDE}$)(?:the|its) .+|it|them)|(?<= inside))"
+    rf"(?P<thing>.+){''.join(f'(?<! {posture})' for posture in phrases.POSTURES)} "
+    rf"(?P<preposition>{_POSTURE}(?P<relation>{phrases.any_of(tuple(phrases.RESTING))}))"
+    rf"(?: (?P<target>(?!the {phrases.SIDE}$)(?:the|its) .+|it|them)|(?<= inside))"
 )
 _PLACES_IT = re.compile(r"\w+ (?:it|them) ")
 
@@ -99,7 +90,7 @@ class Step:
         """Resulting state or location of the object: ``on the stove``, ``inside``, ``open``."""
         if self.states is not None:
             return self.states[0]
-        resting = RESTING.get(self.preposition, self.preposition)
+        resting = phrases.RESTING.get(self.preposition, self.preposition)
         return resting + self.place_wording.removeprefix(self.preposition)
 
 
@@ -128,15 +119,15 @@ def read_steps(text: str) -> tuple[Step, ...]:
 
 def antecedent(pronoun: str, before: Step) -> str:
     """Return the antecedent of "it" or "them" after a step."""
-    if pronoun == "them" and before.target and not is_plural(before.target):
-        return before.thing if is_plural(before.thing) else f"{before.thing} and {before.target}"
+    if pronoun == "them" and before.target and not phrases.is_plural(before.target):
+        return before.thing if phrases.is_plural(before.thing) else f"{before.thing} and {before.target}"
     return before.target or before.thing
 
 
 @cache
 def _joint() -> re.Pattern[str]:
     """Return the pattern that joins two clauses: "and" before a verb."""
-    verbs = any_of(tuple({verb.split()[0] for verb in senses_by_verb()}))
+    verbs = phrases.any_of(tuple({verb.split()[0] for verb in senses_by_verb()}))
     return re.compile(rf"(?:[,;]? and then|[,;]? then|,? and|[,;]) (?={verbs} )")
 
 
@@ -202,9 +193,11 @@ def write_step(step: Step, form: str = "base", *, thing: str | None = None, plac
         place = place.replace("on top of", "onto the top of", 1) if place.startswith("on top of") else place
         first, space, rest = place.partition(" ")
         if first in ("on", "in") and not rest.startswith("front of"):
-            place = f"{TOWARDS[first]}{space}{rest}"
+            place = f"{phrases.TOWARDS[first]}{space}{rest}"
     if step.fetch is not None and thing is None:
-        request = f"{step.fetch.phrase(step.thing, form)} and {step.verb.phrase(pronoun(step.thing), form)}"
+        request = (
+            f"{step.fetch.phrase(step.thing, form)} and {step.verb.phrase(phrases.pronoun(step.thing), form)}"
+        )
     else:
         request = step.verb.phrase(thing or step.thing_wording, form, split=step.late)
     return f"{request} {place}".rstrip()

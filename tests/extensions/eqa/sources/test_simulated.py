@@ -8,8 +8,8 @@ from assay.episodes import EpisodeSpec
 from assay.extensions.eqa.episode import SourceEpisode, Tally
 from assay.extensions.eqa.sources import open_source
 from assay.extensions.eqa.sources.demo import DemoSource, feasible_tasks
+from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.runs.store import Store
-from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 
 def test_a_scene_offers_every_feasible_task():

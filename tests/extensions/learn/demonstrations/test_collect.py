@@ -27,7 +27,7 @@ from assay.sim.compile import CompiledScene
 from assay.sim.world import SceneEnv
 from assay.support.images import orient
 from assay.tasks import Atom, Goal, Predicate
-from assay.tasks.formats.lerobot_features import CAMERAS, robot_state
+from assay.tasks.formats.lerobot import CAMERAS, robot_state
 
 TASKS = ("libero_90/33", "libero_90/39")
 """Something to close and something to turn off: short, and in small scenes."""

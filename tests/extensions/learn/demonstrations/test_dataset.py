@@ -21,7 +21,7 @@ from assay.extensions.learn.demonstrations.dataset import (
     open_folder,
 )
 from assay.support.images import Orientation
-from assay.tasks.formats.lerobot_features import CAMERAS
+from assay.tasks.formats.lerobot import CAMERAS
 from assay.tasks.formats.lerobot_writer import RecordedEpisode
 
 Made = Callable[..., RecordedEpisode]

@@ -21,10 +21,13 @@ from assay.extensions.tabletop.tasks import make
 from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
 from assay.extensions.tabletop.world.env import PlayedTable, play
 from assay.extensions.tabletop.world.oracle import TableOracle
-from assay.measures import Flaw, Profile, Verdict, diagnose, profile
+from assay.measures.diagnosis import diagnose
+from assay.measures.findings import Verdict
+from assay.measures.flaws import Flaw
+from assay.measures.measure import Profile, profile
 from assay.perturb import apply_perturbations
+from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.runs.store import Store
-from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 SETTINGS = [
     Setting("T1", seed, level)

@@ -18,7 +18,8 @@ from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import GridRow
 from assay.tasks import Task
 from assay.tasks.formats.libero_para import read_metadata
-from assay.tasks.language import lexicon, read_task
+from assay.tasks.language.lexicon import lexicon
+from assay.tasks.language.meaning import read_task
 
 
 def faults(made: tuple[Paraphrase, ...]) -> list[object]:

@@ -19,7 +19,7 @@ from assay.perturb.words.rewordings.designs import (
     OtherTask,
 )
 from assay.perturb.words.text import Mask, Say
-from assay.runs.worker import EpisodeRunner, WorkerConfig
+from assay.runs.executor import EpisodeRunner, WorkerConfig
 
 from .conftest import Reword
 

@@ -16,8 +16,8 @@ from assay.perturb.words.rewordings.sentences import (
     variants,
 )
 from assay.tasks import Entity
-from assay.tasks.language import read_steps
 from assay.tasks.language.lexicon import mentions, names_of
+from assay.tasks.language.steps import read_steps
 
 from .conftest import Reword
 

@@ -17,13 +17,13 @@ import numpy as np
 from PIL import Image
 from scipy.spatial.transform import Rotation
 
+from assay.episodes import Senses
 from assay.episodes.episode import Outcome, Trajectory
 from assay.episodes.events import At
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError
 from assay.extensions.eqa.episode import EPISODES_FOUND, SourceEpisode, Tally, state_fault
 from assay.extensions.eqa.sources.schema import NEAR
-from assay.perturb import Senses
 from assay.runs.store import Store
 from assay.sim import Observation, Simulation, compile_scene, load_pack
 from assay.sim.bare_mujoco import mujoco

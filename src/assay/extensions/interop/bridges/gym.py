@@ -28,7 +28,7 @@ from assay.sim import Observation
 from assay.sim.render import MAX_IMAGE_SIDE
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
 from assay.support.images import Orientation, orient, parse_orientation
-from assay.tasks.formats.lerobot_features import STATE_NAMES, robot_state
+from assay.tasks.formats.lerobot import STATE_NAMES, robot_state
 
 CAMERAS = {"image": "agentview", "wrist_image": "robot0_eye_in_hand"}
 """Name of an image in observations -> its camera."""

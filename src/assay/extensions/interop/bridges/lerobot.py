@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium import spaces
 
 from assay.episodes import Stepwise, horizon, task_of
-from assay.experiments.registry import EXPERIMENTS
+from assay.experiments.base import EXPERIMENTS
 from assay.extensions.interop.bridges.player import HarnessPlayer
 from assay.runs.options import RunOptions, RunOptionsDict
 from assay.runs.plan import PlannedTask, planned_tasks
@@ -24,7 +24,7 @@ from assay.runs.recording import begin
 from assay.sim import Observation
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
 from assay.support.images import Orientation, orient, parse_orientation
-from assay.tasks.formats.lerobot_features import CAMERAS, STATE_NAMES, robot_state
+from assay.tasks.formats.lerobot import CAMERAS, STATE_NAMES, robot_state
 
 NEW_ROLLOUT = "lerobot_new_rollout"
 """Option of ``reset`` with which LeRobot starts a rollout."""

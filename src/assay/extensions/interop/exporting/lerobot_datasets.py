@@ -21,7 +21,7 @@ from assay.runs.replay import replay
 from assay.runs.store import Store
 from assay.support.files import scratch_folder
 from assay.support.images import Orientation
-from assay.tasks.formats.lerobot_features import ACTION, STATE, VECTORS, robot_state
+from assay.tasks.formats.lerobot import ACTION, STATE, VECTORS, robot_state
 from assay.tasks.formats.lerobot_writer import RecordedEpisode, record_images, write_dataset
 
 NEXT_COLUMNS = {"next.reward": pl.Float32(), "next.done": pl.Boolean(), "next.success": pl.Boolean()}

@@ -29,7 +29,7 @@ from assay.sim.world import SceneEnv
 from assay.support.images import Orientation
 from assay.support.streams import stream
 from assay.tasks import Instruction, Task
-from assay.tasks.formats.lerobot_features import ACTION, STATE, VECTORS, robot_state
+from assay.tasks.formats.lerobot import ACTION, STATE, VECTORS, robot_state
 from assay.tasks.formats.lerobot_writer import RecordedEpisode, record_images
 
 IMAGE_SIZES = range(16, 2049, 2)

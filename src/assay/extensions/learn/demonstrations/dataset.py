@@ -34,8 +34,7 @@ from assay.support.files import file_lock
 from assay.support.images import Orientation
 from assay.support.video import FPS, Clip
 from assay.tasks import Task, short_name
-from assay.tasks.formats.lerobot import BROKEN, INFO
-from assay.tasks.formats.lerobot_features import CAMERAS, VECTORS
+from assay.tasks.formats.lerobot import BROKEN, CAMERAS, INFO, VECTORS
 from assay.tasks.formats.lerobot_writer import (
     MAX_FRAMES_PER_FILE,
     STATISTICS,

@@ -17,8 +17,7 @@ from assay.errors import AssayError, DemonstrationError, one_line
 from assay.support.files import cache_folder, making
 from assay.support.images import Orientation, orient
 from assay.support.video import stills
-from assay.tasks.formats.lerobot import BROKEN, INFO, LerobotEpisode, LerobotFolder
-from assay.tasks.formats.lerobot_features import FEATURE_NAMES
+from assay.tasks.formats.lerobot import BROKEN, FEATURE_NAMES, INFO, LerobotEpisode, LerobotFolder
 
 CAMERAS = ("agentview", "robot0_eye_in_hand")
 WIDTHS = {"state": 8, "action": 7}

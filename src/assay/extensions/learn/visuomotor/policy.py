@@ -16,7 +16,7 @@ from assay.sim import Observation
 from assay.support.streams import stream
 from assay.support.training import require_torch
 from assay.tasks import Instruction
-from assay.tasks.formats.lerobot_features import robot_state
+from assay.tasks.formats.lerobot import robot_state
 
 EXECUTED = 8
 """Default number of actions executed from each chunk."""

@@ -21,9 +21,9 @@ from assay.measures.failure.near_far import (
     TaskFailures,
     failures,
 )
+from assay.measures.frames import ACTIONS, OBJECTS
 from assay.measures.measure import Measure
 from assay.measures.result import MeasureError
-from assay.measures.views.heat_map import ACTIONS, OBJECTS
 from assay.measures.views.style import AMBER, GREEN, ORANGE, RULE, WIDTH, Drawing, stacked_bars
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import natural, number, plural, task_instruction

@@ -22,8 +22,8 @@ from assay.extensions.papers.libero_para.tables import (
     category_means,
     cell_rates,
 )
+from assay.measures.frames import ACTIONS, NONE
 from assay.measures.result import MeasureError, Missing
-from assay.measures.views.heat_map import ACTIONS, NONE, grid_map
 from assay.measures.views.style import (
     BLUE,
     FAINT,
@@ -34,6 +34,7 @@ from assay.measures.views.style import (
     PINK,
     WIDTH,
     Drawing,
+    grid_map,
     series,
     share_limits,
 )

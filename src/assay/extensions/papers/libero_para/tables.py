@@ -13,11 +13,10 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.errors import AssayError
-from assay.measures.frames import valid_rows
+from assay.measures.frames import ACTIONS, NONE, OBJECTS, valid_rows
 from assay.measures.measure import Measure
 from assay.measures.result import MeasureError, Missing, Result
 from assay.measures.success.rates import CONTROLS, Rate, success_rate
-from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import methods, task_instruction
 from assay.measures.words import paraphrase

@@ -43,14 +43,12 @@ from assay.measures.findings import (
 )
 from assay.measures.findings import TOLERATED as TOLERATED_FAILURES
 from assay.measures.flaws import Flaw, OwnFlaw
-from assay.measures.measure import Measure, Panel
-from assay.measures.profile import Profile
+from assay.measures.measure import Measure, Panel, Profile
 from assay.measures.result import MeasureError, Missing
 from assay.measures.sentences import format_counts, format_difference, format_share, format_unperturbed
 from assay.measures.success.drops import drop_evidence
 from assay.measures.success.rates import CONTROLS, SUCCESS
 from assay.measures.views.forest import Mark, forest, height
-from assay.measures.views.heat_map import bare_axes, fill_cell
 from assay.measures.views.style import (
     BLUE,
     FAINT,
@@ -58,6 +56,8 @@ from assay.measures.views.style import (
     ORANGE,
     WIDTH,
     Drawing,
+    bare_axes,
+    fill_cell,
     percent_axis,
     series,
     share_limits,

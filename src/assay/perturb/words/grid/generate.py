@@ -16,7 +16,8 @@ from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.sentences import templates
 from assay.support.streams import stream
 from assay.tasks import Task
-from assay.tasks.language import Lexicon, Meaning, Noun, lexicon, read_task
+from assay.tasks.language.lexicon import Lexicon, Noun, lexicon
+from assay.tasks.language.meaning import Meaning, read_task
 
 Wording = Mapping[str, str]
 """Field of a noun -> name to use: ``{"n0": "basin", "n1": "stove"}``."""

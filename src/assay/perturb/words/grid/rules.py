@@ -14,8 +14,8 @@ from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType, cell_of
 from assay.perturb.words.grid.generate import DOUBLED, new_names
 from assay.perturb.words.grid.table import GridRow
 from assay.tasks import Task
-from assay.tasks.language import Meaning, lexicon, read_task
-from assay.tasks.language.lexicon import PARTICLES, attribute_words, verb_table
+from assay.tasks.language.lexicon import PARTICLES, attribute_words, lexicon, verb_table
+from assay.tasks.language.meaning import Meaning, read_task
 from assay.tasks.language.phrases import FIELD, pronoun
 
 MAX_CHARACTERS = 1000

@@ -14,10 +14,10 @@ from importlib.resources import files
 from typing import Any
 
 from assay.perturb.words.grid.cells import ActionType
-from assay.tasks.language import Meaning, Step, Verb, verb_named
-from assay.tasks.language.lexicon import PrecedingVerbs, load_yaml, verb_table
+from assay.tasks.language.lexicon import PrecedingVerbs, Verb, load_yaml, verb_named, verb_table
+from assay.tasks.language.meaning import Meaning
 from assay.tasks.language.phrases import FIELD, is_long, is_plural, pronoun
-from assay.tasks.language.steps import write_passive, write_step
+from assay.tasks.language.steps import Step, write_passive, write_step
 
 Fields = Mapping[str, str]
 _HOLDING = ("on", "onto", "in", "into", "inside", "on top of")

@@ -22,7 +22,8 @@ from assay.perturb.words.grid.cells import ActionType, ObjectType, cell_of
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.tasks import Task
 from assay.tasks.formats.libero_para import SUITE, TYPES
-from assay.tasks.language import lexicon, read_task
+from assay.tasks.language.lexicon import lexicon
+from assay.tasks.language.meaning import read_task
 
 COLUMNS = ("task", "object_type", "action_type", "original", "paraphrase")
 """Columns of a written table."""

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.episodes import Change, perturbation
-from assay.episodes.fields import within
+from assay.episodes import Change, perturbation, within
 from assay.errors import PerturbationError
 from assay.perturb.words.text import TextPerturbation
 from assay.support.extras import optional_import

@@ -23,9 +23,9 @@ from assay import tasks
 from assay.errors import PerturbationError
 from assay.tasks import Atom, Entity, Goal, Instruction, Predicate, Region, Scene, Task
 from assay.tasks.checks import flaws
-from assay.tasks.language import Step, read_steps
 from assay.tasks.language.lexicon import mentions, names_of
 from assay.tasks.language.phrases import is_located, pronoun
+from assay.tasks.language.steps import Step, read_steps
 
 _PARTS = (("top", "middle", "bottom"), ("left", "right"), ("front", "back"))
 _RECEPTACLES = frozenset({"plate", "basket", "desk_caddy", "wooden_tray", "bowl_drainer"})

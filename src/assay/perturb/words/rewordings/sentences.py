@@ -12,17 +12,17 @@ from assay.episodes import perturbation
 from assay.perturb.words.text import TextPerturbation
 from assay.perturb.world.kinds import unseen
 from assay.tasks import Scene
-from assay.tasks.language import Action, Step, Verb, lexicon, read_steps, verb_named, write_steps
-from assay.tasks.language.lexicon import plain_synonyms
-from assay.tasks.language.phrases import (
-    TOWARDS,
-    is_located,
-    pronoun,
-    with_place_clause,
-    without_articles,
-    without_whole,
+from assay.tasks.language import phrases
+from assay.tasks.language.lexicon import Action, Verb, lexicon, plain_synonyms, verb_named
+from assay.tasks.language.steps import (
+    Step,
+    adapt_pronouns,
+    depends,
+    read_steps,
+    write_in_full,
+    write_passive,
+    write_steps,
 )
-from assay.tasks.language.steps import adapt_pronouns, depends, write_in_full, write_passive
 
 VERBOSE_FRAMES = (
     "Have a look at what is in front of you and then, please, {}. That is all there is to do.",
@@ -46,17 +46,17 @@ class Concise(TextPerturbation):
         """Shorten the instruction."""
 
         def shorten(step: Step) -> str:
-            thing = without_articles(step.thing)
+            thing = phrases.without_articles(step.thing)
             if thing.startswith("both ") and " and " in thing:
                 thing = thing.removeprefix("both ")
             if step.action in (Action.TURN_ON, Action.TURN_OFF):
                 return f"{thing} {step.outcome}"
             if not step.preposition:
                 return step.verb.phrase("it" if step.thing_again else thing)
-            where = without_articles(step.place_wording)
+            where = phrases.without_articles(step.place_wording)
             if step.fetch is not None:
-                where = f"{_direct(step).preposition} {without_articles(step.target)}"
-            return f"{thing}{',' if is_located(step.thing) else ''} {where}"
+                where = f"{_direct(step).preposition} {phrases.without_articles(step.target)}"
+            return f"{thing}{',' if phrases.is_located(step.thing) else ''} {where}"
 
         return ", ".join(map(shorten, adapt_pronouns(read_steps(text))))
 
@@ -73,14 +73,14 @@ class Reorder(TextPerturbation):
         if len(steps) == 2 and depends(steps[1], steps[0]):
             return _write_last_first(steps[1], steps[0])
         if len(steps) == 1 and not steps[0].preposition:
-            return f"{steps[0].thing}, {steps[0].verb.phrase(pronoun(steps[0].thing))}"
+            return f"{steps[0].thing}, {steps[0].verb.phrase(phrases.pronoun(steps[0].thing))}"
 
         def put_place_first(step: Step) -> str:
             if not step.preposition:
                 return write_in_full(step)
-            if is_located(step.thing):
+            if phrases.is_located(step.thing):
                 # "on the plate, place the bowl on the stove" would have two destinations.
-                return f"{step.verb.base} {step.place} {with_place_clause(step.thing)}"
+                return f"{step.verb.base} {step.place} {phrases.with_place_clause(step.thing)}"
             return f"{step.place}, {step.verb.phrase(step.thing)}"
 
         return ", and ".join(map(put_place_first, steps))
@@ -95,7 +95,7 @@ class Passive(TextPerturbation):
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
         """Rewrite the instruction in the passive voice."""
         return " and ".join(
-            f"{without_whole(step.thing) if step.thing_again else step.thing} should be {write_passive(step)}"
+            f"{phrases.without_whole(step.thing) if step.thing_again else step.thing} should be {write_passive(step)}"
             for step in adapt_pronouns(read_steps(text))
         )
 
@@ -122,9 +122,9 @@ class Telegraphic(TextPerturbation):
         """Rewrite the instruction in telegraphic style."""
 
         def shorten(step: Step) -> str:
-            thing, where = without_articles(step.thing), without_articles(step.place)
+            thing, where = phrases.without_articles(step.thing), phrases.without_articles(step.place)
             if step.thing_again:
-                thing = without_whole(thing).split()[-1]
+                thing = phrases.without_whole(thing).split()[-1]
             if step.place_wording == "inside":
                 where = "inside"
             if step.fetch is None:
@@ -214,7 +214,7 @@ def synonyms_in(scene: Scene) -> Mapping[str, str]:
 def _write_last_first(step: Step, before: Step) -> str:
     """Return two steps with the last one first: ``put the pot on the stove after turning it on``."""
     if before.thing == step.target:
-        earlier = f"{before.verb.phrase(pronoun(before.thing), 'ing')} {before.place}".rstrip()
+        earlier = f"{before.verb.phrase(phrases.pronoun(before.thing), 'ing')} {before.place}".rstrip()
     else:
         earlier = f"{before.verb.phrase(before.thing, 'ing')} {before.preposition} it"
     return f"{write_in_full(step)} after {earlier}"
@@ -229,11 +229,11 @@ def _vary(step: Step, *, alone: bool) -> list[Step]:
             return [
                 replace(step, fetch=verb_named("take"), verb=verb_named("put")),
                 replace(step, fetch=verb_named("lift"), verb=verb_named("set")),
-                replace(moved, fetch=None, thing=with_place_clause(step.thing)),
+                replace(moved, fetch=None, thing=phrases.with_place_clause(step.thing)),
                 replace(_direct(step), fetch=verb_named("grab")),
             ]
         case Action.PUT:
-            can_move = moved.preposition.startswith("to ") or moved.preposition in TOWARDS.values()
+            can_move = moved.preposition.startswith("to ") or moved.preposition in phrases.TOWARDS.values()
             fetched = replace(step, fetch=verb_named("take"))
             return [*others, *([moved] if can_move else []), *([fetched] if alone else [])]
         case Action.PUSH:
@@ -248,7 +248,7 @@ def _vary(step: Step, *, alone: bool) -> list[Step]:
 
 def _direct(step: Step) -> Step:
     """Return the step with a preposition of direction, such as "onto" for "on"."""
-    return replace(step, preposition=TOWARDS.get(step.preposition, step.preposition))
+    return replace(step, preposition=phrases.TOWARDS.get(step.preposition, step.preposition))
 
 
 def _with_owner(phrase: str) -> str:
