@@ -280,8 +280,7 @@ def llm(
     Replies are cached in OUT.answers, so running the same command again resumes without repeating requests. Exit
     status 1 if a cell has too few paraphrases.
     """
-    from assay.extensions.paraphrasing.pipeline import paraphrases
-    from assay.extensions.paraphrasing.prompts import read_prompts
+    from assay.extensions.paraphrasing.pipeline import paraphrases, read_prompts
     from assay.perturb.words.grid import table
     from assay.perturb.words.grid.cells import CELLS
     from assay.support.files import replacing

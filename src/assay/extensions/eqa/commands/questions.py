@@ -294,9 +294,8 @@ def review(
     Verdicts come from assay eqa annotate --review. A question is dropped if any reviewer drops it; questions without a
     verdict are kept.
     """
-    from assay.extensions.eqa.annotations import FILE, Annotations
+    from assay.extensions.eqa.annotations import FILE, Annotations, ReviewSummary, as_csv
     from assay.extensions.eqa.question import load
-    from assay.extensions.eqa.reviews import ReviewSummary, as_csv
     from assay.support.files import replacing
 
     questions = load(folder)

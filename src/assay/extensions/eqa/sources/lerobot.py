@@ -11,8 +11,15 @@ import numpy as np
 
 from assay import tasks
 from assay.errors import AssayError, one_line
-from assay.extensions.eqa.episode import EPISODES_FOUND, Camera, SourceEpisode, Tally, state_fault
-from assay.extensions.eqa.sources.cameras import StillsCamera, VideoCamera
+from assay.extensions.eqa.episode import (
+    EPISODES_FOUND,
+    Camera,
+    SourceEpisode,
+    StillsCamera,
+    Tally,
+    VideoCamera,
+    state_fault,
+)
 from assay.extensions.eqa.sources.schema import Feature, find_schema
 from assay.support.images import Orientation
 from assay.tasks.formats.lerobot import BROKEN, LerobotEpisode, LerobotFolder

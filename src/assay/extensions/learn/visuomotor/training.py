@@ -21,9 +21,8 @@ from torch import nn
 
 from assay.errors import PolicyError, one_line
 from assay.extensions.learn.visuomotor.frames import CAMERAS, FrameArrays
-from assay.extensions.learn.visuomotor.instructions import embed, wordings
 from assay.extensions.learn.visuomotor.network import ACTION_SIZE, FLOW_DRAWS, Network, NetworkInput
-from assay.extensions.learn.visuomotor.settings import Input, NetworkSettings, proprioception
+from assay.extensions.learn.visuomotor.settings import Input, NetworkSettings, embed, proprioception, wordings
 from assay.support.files import replacing
 from assay.support.streams import stream
 from assay.support.training import (
