@@ -207,6 +207,4 @@ def export_to(
         raise RunError(f"--to {tool} needs --out, such as {examples[tool]}")
     if tool == "hf":
         return _export_hf(store, out, dataset)
-    from assay.extensions.interop.exporting import write_rollouts
-
     return write_rollouts(store, out, episodes, most, size)

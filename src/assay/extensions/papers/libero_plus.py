@@ -21,7 +21,7 @@ from assay.episodes.spec import Label
 from assay.errors import PerturbationError, TaskError
 from assay.experiments.base import Experiment, Variant
 from assay.extensions.papers.releases import FromFile, Variants, change_labels, release
-from assay.perturb import Perturbation, Say
+from assay.perturb import Say
 from assay.perturb.senses.images import Fog, GlassBlur, MotionBlur, Severe, ZoomBlur
 from assay.perturb.unavailable import Unavailable
 from assay.perturb.world.staging import with_staging

@@ -21,17 +21,9 @@ from assay.extensions.eqa.scoring.results import (
     mean_of,
 )
 from assay.measures.result import MeasureError
+from assay.measures.views import style
 from assay.measures.views.forest import Mark, forest_drawing
-from assay.measures.views.style import (
-    FAINT,
-    HALF,
-    SERIES,
-    WIDTH,
-    Drawing,
-    percent_axis,
-    series,
-    share_limits,
-)
+from assay.measures.views.style import Drawing
 from assay.measures.views.wording import percent
 
 MAX_MODELS = 5
@@ -83,7 +75,7 @@ def overall_figure(name: str, title: str, groups: Mapping[str, Sequence[Mark]], 
 
 def kinds_figure(data: ReportData) -> Drawing:
     """Plot the accuracy of the best models by kind, averaged over data sets."""
-    rows = {name: data.shares_by_kind(model) for name, model in data.best_models()[: len(SERIES)]}
+    rows = {name: data.shares_by_kind(model) for name, model in data.best_models()[: len(style.SERIES)]}
     return _grouped_bars("The best models by kind, averaged over data sets", rows, data.score.chance)
 
 
@@ -136,7 +128,7 @@ def mistakes_figure(data: ReportData) -> Drawing:
     }
     caption = "Proportions of all mistakes categorised by people or a judge model."
     ticks = [f"{level} (n = {totals[level]})" for level in levels]
-    return _stacked_bars("mistakes", "Error categories by level", caption, stacks, ticks, WIDTH)
+    return _stacked_bars("mistakes", "Error categories by level", caption, stacks, ticks, style.WIDTH)
 
 
 def counts_figure(data: ReportData) -> Drawing:
@@ -168,10 +160,10 @@ def _lines(
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
-        for place, (model, points) in enumerate(list(lines.items())[: len(SERIES)]):
-            axes.plot(*zip(*points, strict=True), label=model[:34], **series(place))
-        axes.axhline(chance, color=FAINT, linewidth=0.9, linestyle="--")
-        share_limits(axes)
+        for place, (model, points) in enumerate(list(lines.items())[: len(style.SERIES)]):
+            axes.plot(*zip(*points, strict=True), label=model[:34], **style.series(place))
+        axes.axhline(chance, color=style.FAINT, linewidth=0.9, linestyle="--")
+        style.share_limits(axes)
         axes.set_xscale(scale)
         ticks = sorted({x for points in lines.values() for x, _ in points})
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -179,7 +171,7 @@ def _lines(
         axes.set_xlabel(label)
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
-    return Drawing(name, title, f"Overall means; {_CHANCE}", (HALF, 3.8), paint)
+    return Drawing(name, title, f"Overall means; {_CHANCE}", (style.HALF, 3.8), paint)
 
 
 def _stacked_bars(
@@ -188,7 +180,7 @@ def _stacked_bars(
     caption: str,
     stacks: Mapping[str, np.ndarray],
     ticks: Sequence[str],
-    width: float = HALF,
+    width: float = style.HALF,
     *,
     shares: bool = True,
 ) -> Drawing:
@@ -199,7 +191,12 @@ def _stacked_bars(
         low = np.zeros(len(ticks))
         for place, (label, sizes) in enumerate(stacks.items()):
             bars = axes.bar(
-                ticks, sizes, bottom=low, color=SERIES[place % len(SERIES)], label=label, width=0.6
+                ticks,
+                sizes,
+                bottom=low,
+                color=style.SERIES[place % len(style.SERIES)],
+                label=label,
+                width=0.6,
             )
             if shares:
                 texts = [f"{100 * size:.1f}" if size >= MIN_LABELLED_SHARE else "" for size in sizes]
@@ -207,7 +204,7 @@ def _stacked_bars(
             low = low + sizes
         if shares:
             axes.set_ylim(0, 1)
-            percent_axis(axes.yaxis)
+            style.percent_axis(axes.yaxis)
         else:
             axes.set_ylabel("questions")
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(len(stacks), 3), fontsize=7)
@@ -225,15 +222,15 @@ def _grouped_bars(title: str, rows: Mapping[str, Mapping[QuestionKind, float]], 
             offset = (place - (len(rows) - 1) / 2) * width
             present = {number: shares[kind] for number, kind in enumerate(QuestionKind) if kind in shares}
             left = [number + offset for number in present]
-            colour = SERIES[place % len(SERIES)]
+            colour = style.SERIES[place % len(style.SERIES)]
             axes.bar(left, list(present.values()), width, color=colour, label=model[:34])
-        axes.axhline(chance, color=FAINT, linewidth=0.9, linestyle="--")
+        axes.axhline(chance, color=style.FAINT, linewidth=0.9, linestyle="--")
         axes.set_xticks(range(len(QuestionKind)), list(map(str, QuestionKind)))
         axes.set_ylim(0, 1)
-        percent_axis(axes.yaxis)
+        style.percent_axis(axes.yaxis)
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
-    return Drawing("kinds", title, f"Means over data sets; {_CHANCE}", (WIDTH, 3.4), paint)
+    return Drawing("kinds", title, f"Means over data sets; {_CHANCE}", (style.WIDTH, 3.4), paint)
 
 
 FIGURES: Mapping[str, tuple[str, Callable[[ReportData], Drawing | Iterator[Drawing]]]] = {

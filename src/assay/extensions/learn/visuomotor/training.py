@@ -23,16 +23,10 @@ from assay.errors import PolicyError, one_line
 from assay.extensions.learn.visuomotor.frames import CAMERAS, FrameArrays
 from assay.extensions.learn.visuomotor.network import ACTION_SIZE, FLOW_DRAWS, Network, NetworkInput
 from assay.extensions.learn.visuomotor.settings import Input, NetworkSettings, embed, proprioception, wordings
+from assay.support import training
 from assay.support.files import replacing
 from assay.support.streams import stream
-from assay.support.training import (
-    Schedule,
-    TrainingProgress,
-    count_parameters,
-    descend,
-    load_checkpoint,
-    save_checkpoint,
-)
+from assay.support.training import Schedule, TrainingProgress
 
 _HOLD_OUT_INTERVAL = 20
 """Interval between held-out episodes: every 20th is held out."""
@@ -171,7 +165,9 @@ def _open_loop_errors(
 
 def load_network(path: Path) -> tuple[Network, TrainingRecord]:
     """Read a checkpoint written by `assay learn`. Raises PolicyError if it is damaged or of another kind."""
-    return load_checkpoint(path, TrainingRecord, lambda record: Network(record.settings), "assay learn")
+    return training.load_checkpoint(
+        path, TrainingRecord, lambda record: Network(record.settings), "assay learn"
+    )
 
 
 def train_to_file(
@@ -224,18 +220,18 @@ def train_to_file(
             steps=steps,
             batch=schedule.batch,
             processor_minutes=round(seconds / 60, 1),
-            parameters=count_parameters(averaged),
+            parameters=training.count_parameters(averaged),
             held_out={name: round(value, 4) for name, value in errors.items()},
             torch=str(torch.__version__),
         )
-        save_checkpoint(place, averaged, record)
+        training.save_checkpoint(place, averaged, record)
         return record
 
     saved_at = time.monotonic()
     while (fraction := schedule.share(progress.step, 0.0)) < 1:
         started, step = time.process_time(), progress.step
         loss = _loss(network, examples, schedule.batch, seed, step)
-        value = descend(network, optimizer, loss, schedule.rate_at(fraction))
+        value = training.descend(network, optimizer, loss, schedule.rate_at(fraction))
         progress = progress.advance(fraction, value)
         decay = min(_AVERAGING, (1 + step) / (10 + step))
         with torch.no_grad():

@@ -11,39 +11,19 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from assay.extensions.papers.libero_para.tables import (
-    CATEGORIES,
-    CELLS,
-    ORIGINAL,
-    CellKey,
-    ParaCell,
-    action_means,
-    average,
-    category_means,
-    cell_rates,
-)
+from assay.extensions.papers.libero_para import tables
+from assay.extensions.papers.libero_para.tables import CellKey, ParaCell
 from assay.measures.result import MeasureError, Missing
+from assay.measures.views import style
 from assay.measures.views.heat_map import ACTIONS, NONE, grid_map
-from assay.measures.views.style import (
-    BLUE,
-    FAINT,
-    HALF,
-    INK,
-    MARKS,
-    ORANGE,
-    PINK,
-    WIDTH,
-    Drawing,
-    series,
-    share_limits,
-)
+from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import listed, number, p_phrase, plural
 from assay.measures.words.paraphrase import DISTANCE_CORRELATION, OBJECT_GAP
 from assay.measures.words.pride import SWEEP
 from assay.report.papers import ExhibitPlan, PaperRun, Part, by_run, drawn_by
 
-COLOURS = {"lexical": BLUE, "structural": ORANGE, "pragmatic": PINK, "": FAINT}
+COLOURS = {"lexical": style.BLUE, "structural": style.ORANGE, "pragmatic": style.PINK, "": style.FAINT}
 """Colours of the action-type categories and of the original instruction."""
 
 
@@ -51,12 +31,12 @@ def _in_percent(share: float) -> str:
     return number(100 * share, 1)
 
 
-@by_run(lambda run: run.data.result(CELLS))
+@by_run(lambda run: run.data.result(tables.CELLS))
 def average_grid(results: dict[str, tuple[ParaCell, ...]]) -> Drawing:
     """Return Figure 6: success rate in each cell, averaged over models."""
-    shares = average([{cell.key: cell.success for cell in cells} for cells in results.values()])
+    shares = tables.average([{cell.key: cell.success for cell in cells} for cells in results.values()])
     episodes = sum(cell.episodes for cells in results.values() for cell in cells)
-    original = "The top left cell is the original instruction. " if ORIGINAL in shares else ""
+    original = "The top left cell is the original instruction. " if tables.ORIGINAL in shares else ""
     caption = (
         f"Success rate in per cent, unweighted mean over {_name_models(results)}; {plural(episodes, 'episode')}. "
         f"{original}Hatched cells have no episodes."
@@ -68,7 +48,7 @@ def average_grid(results: dict[str, tuple[ParaCell, ...]]) -> Drawing:
 
 def cell_exhibits(run: PaperRun) -> Iterator[Part]:
     """Yield Figure 17: one model's success rate in each cell, averaged over seeds and for each seed."""
-    cells = run.data.result(CELLS)
+    cells = run.data.result(tables.CELLS)
     seeds = sorted({seed for cell in cells for seed in cell.seeds})
 
     def seed_column(seed: int) -> Column:
@@ -91,15 +71,15 @@ def cell_exhibits(run: PaperRun) -> Iterator[Part]:
         f"Success rate in per cent, mean over {plural(len(seeds), 'seed')}; "
         f"{plural(sum(cell.episodes for cell in cells), 'episode')}. Hatched cells have no episodes."
     )
-    yield grid_map("success", "success rate in each cell", caption, cell_rates(run), _in_percent)
+    yield grid_map("success", "success rate in each cell", caption, tables.cell_rates(run), _in_percent)
 
 
-@by_run(cell_rates)
+@by_run(tables.cell_rates)
 def action_figure(results: dict[str, dict[CellKey, float]]) -> Drawing:
     """Return Figure 14: success rates by action type and by category, averaged over models."""
-    types = [action_means(cells) for cells in results.values()]
-    categories = [category_means(cells) for cells in results.values()]
-    kind = {action: name for name, actions in CATEGORIES.items() for action in actions}
+    types = [tables.action_means(cells) for cells in results.values()]
+    categories = [tables.category_means(cells) for cells in results.values()]
+    kind = {action: name for name, actions in tables.CATEGORIES.items() for action in actions}
 
     def bars(
         axes: Axes, names: Sequence[str], models: Sequence[dict[str, float]], colours: Sequence[str]
@@ -112,38 +92,50 @@ def action_figure(results: dict[str, dict[CellKey, float]]) -> Drawing:
                 axes.text(place, 0.02, number(100 * mean), ha="center", color="white", fontsize=7.5)
                 offsets = np.linspace(-0.24, 0.24, len(values)) if len(values) > 1 else ()
                 for model, (value, offset) in enumerate(zip(values, offsets, strict=False)):
-                    axes.plot(place + offset, value, MARKS[model % len(MARKS)], color=INK, markersize=3)
-        share_limits(axes)
+                    axes.plot(
+                        place + offset,
+                        value,
+                        style.MARKS[model % len(style.MARKS)],
+                        color=style.INK,
+                        markersize=3,
+                    )
+        style.share_limits(axes)
         axes.grid(visible=False, axis="x")
         axes.set_xticks(range(len(names)), names, rotation=35, ha="right")
 
     def paint(figure: Figure) -> None:
         left, right = figure.subplots(1, 2, width_ratios=(11, 3), sharey=True)
         bars(left, ACTIONS, types, [COLOURS[kind.get(action, "")] for action in ACTIONS])
-        bars(right, list(CATEGORIES), categories, [COLOURS[category] for category in CATEGORIES])
+        bars(
+            right, list(tables.CATEGORIES), categories, [COLOURS[category] for category in tables.CATEGORIES]
+        )
         left.set_ylabel("success")
-        handles: list[Artist] = [Patch(color=COLOURS[category], label=category) for category in CATEGORIES]
+        handles: list[Artist] = [
+            Patch(color=COLOURS[category], label=category) for category in tables.CATEGORIES
+        ]
         for model, name in enumerate(results if len(results) > 1 else ()):
-            mark = MARKS[model % len(MARKS)]
-            handles.append(Line2D([], [], color=INK, marker=mark, linestyle="", markersize=4, label=name))
+            mark = style.MARKS[model % len(style.MARKS)]
+            handles.append(
+                Line2D([], [], color=style.INK, marker=mark, linestyle="", markersize=4, label=name)
+            )
         figure.legend(handles=handles, loc="outside upper center", ncols=5)
 
-    complete = [name for name, cells in results.items() if ORIGINAL in cells]
+    complete = [name for name, cells in results.items() if tables.ORIGINAL in cells]
     scope = f" only in {listed(complete)}" if complete else " in none of the runs"
     caption = (
         f"Unweighted mean over the object types, then over {_name_models(results)}; each mark is a model. '{NONE}' "
         f"includes the original instruction{'' if len(complete) == len(results) else scope}. "
         "Right: mean of the action types of a category."
     )
-    return Drawing("actions", "Success rate by action type", caption, (WIDTH, 3.5), paint)
+    return Drawing("actions", "Success rate by action type", caption, (style.WIDTH, 3.5), paint)
 
 
 def _distances(run: PaperRun) -> tuple[list[tuple[float, float, float]], str]:
     """Return the distance, success rate and standard deviation of each cell, and a label with the correlation."""
     cells = [
         (cell.pd, cell.success, cell.spread or 0.0)
-        for cell in run.data.result(CELLS)
-        if cell.pd is not None and cell.key != ORIGINAL
+        for cell in run.data.result(tables.CELLS)
+        if cell.pd is not None and cell.key != tables.ORIGINAL
     ]
     if not cells:
         raise MeasureError("no cell has a distance")
@@ -163,13 +155,13 @@ def correlation_figure(results: dict[str, tuple[list[tuple[float, float, float]]
         panels = np.atleast_1d(figure.subplots(down, across, sharex=True, sharey=True)).ravel()
         for place, (axes, (name, (cells, text))) in enumerate(zip(panels, results.items(), strict=False)):
             x, y, spread = np.array(cells).T
-            look = series(place)
+            look = style.series(place)
             axes.errorbar(x, y, yerr=spread, linestyle="", markersize=3.5, elinewidth=0.6, **look)
             if np.ptp(x) > 0:
                 slope, level = np.polyfit(x, y, 1)
                 ends = np.array([x.min(), x.max()])
-                axes.plot(ends, slope * ends + level, color=FAINT, lw=1.1, linestyle="--")
-            share_limits(axes)
+                axes.plot(ends, slope * ends + level, color=style.FAINT, lw=1.1, linestyle="--")
+            style.share_limits(axes)
             axes.set_title(f"{name}\n{text}", fontsize=8.5)
         for axes in panels[len(results) :]:
             axes.set_visible(False)
@@ -181,7 +173,7 @@ def correlation_figure(results: dict[str, tuple[list[tuple[float, float, float]]
         "Each mark is a cell of the grid without the original; lines: standard deviation over seeds. Pearson's r "
         f"over cells ({sizes}); dashed: least squares."
     )
-    width = HALF if across == 1 else WIDTH
+    width = style.HALF if across == 1 else style.WIDTH
     title = "Success rate against the distance of the instruction"
     return Drawing("correlation", title, caption, (width, 2.5 * down + 0.5), paint)
 

@@ -33,14 +33,9 @@ from assay.extensions.tabletop.networks.dataset import (
 )
 from assay.extensions.tabletop.networks.policy import MODELS
 from assay.extensions.tabletop.networks.tokens import MAX_PLACES, PIECE_SIDE, TokenForm, ViewTokens
+from assay.support import training
 from assay.support.streams import stream
-from assay.support.training import (
-    Schedule,
-    TrainingProgress,
-    count_parameters,
-    descend,
-    load_checkpoint,
-)
+from assay.support.training import Schedule, TrainingProgress
 
 WIDTH = 128
 HEADS = 4
@@ -292,7 +287,7 @@ def train(
         steps=progress.step,
         batch=schedule.batch,
         minutes=round((time.monotonic() - begun) / 60, 1),
-        parameters=count_parameters(network),
+        parameters=training.count_parameters(network),
         held_out=score_held_out(network, held_out, dataset.vocabulary),
         torch=str(torch.__version__),
     )
@@ -331,7 +326,7 @@ def train_step(
         )
         for axis in range(len(BINS))
     ]
-    return descend(network, optimizer, torch.stack(terms).mean(), rate)
+    return training.descend(network, optimizer, torch.stack(terms).mean(), rate)
 
 
 def score_held_out(
@@ -357,7 +352,7 @@ def _build_network(model: str, words: int) -> PromptNetwork:
 
 def load_network(path: Path) -> tuple[PromptNetwork, NetworkDescription]:
     """Read a checkpoint. Raises PolicyError if the file is damaged or was not written by ``assay tabletop train``."""
-    return load_checkpoint(
+    return training.load_checkpoint(
         path,
         NetworkDescription,
         lambda description: _build_network(description.model, PromptVocabulary(description.vocabulary).size),

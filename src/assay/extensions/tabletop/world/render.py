@@ -13,15 +13,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from assay.errors import RenderingError
 from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
-from assay.extensions.tabletop.world.model import (
-    EXTENT,
-    FLAT_GROUP,
-    SOLID_GROUP,
-    TABLE_GROUP,
-    VIEWS,
-    TableModel,
-    build,
-)
+from assay.extensions.tabletop.world import model
+from assay.extensions.tabletop.world.model import TableModel
 from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene
 from assay.sim import gl
 from assay.sim.bare_mujoco import mujoco
@@ -81,7 +74,7 @@ class TableRenderer:
         mujoco.mj_camlight(built.model, data)
         viewport = mujoco.MjrRect(0, 0, WIDTH, HEIGHT)
         views: Views = {}
-        for name in VIEWS:
+        for name in model.VIEWS:
             camera = mujoco.MjvCamera()
             camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
             camera.fixedcamid = built.model.camera(name).id
@@ -107,19 +100,21 @@ class TableRenderer:
 @lru_cache(maxsize=64)
 def render_scene(scene: TableScene) -> Views:
     """Render a scene as specified, without simulating physics; used for the images in prompts."""
-    built = build(scene)
+    built = model.build(scene)
     return TableRenderer.shared().draw(built, built.model.qpos0)
 
 
 def table_point(across: float, down: float) -> tuple[float, float]:
     """Return the table position, in metres, of a point in the top view given as fractions of its width and height."""
     middle_x, middle_y = (X_LOW + X_HIGH) / 2, (Y_LOW + Y_HIGH) / 2
-    width = EXTENT["top"] * WIDTH / HEIGHT
-    return middle_x + (down - 0.5) * EXTENT["top"], middle_y + (across - 0.5) * width
+    width = model.EXTENT["top"] * WIDTH / HEIGHT
+    return middle_x + (down - 0.5) * model.EXTENT["top"], middle_y + (across - 0.5) * width
 
 
 _OPTIONS = mujoco.MjvOption()
-_OPTIONS.geomgroup[:] = [group in (TABLE_GROUP, SOLID_GROUP, FLAT_GROUP) for group in range(6)]
+_OPTIONS.geomgroup[:] = [
+    group in (model.TABLE_GROUP, model.SOLID_GROUP, model.FLAT_GROUP) for group in range(6)
+]
 PAPER, INK = (250, 250, 248), (25, 25, 30)
 LINE, GAP = 22, 6
 
@@ -157,10 +152,10 @@ def _draw_picture(picture: Picture) -> Image.Image:
     """Draw both views of an image in a prompt: cropped for an object, complete for a table."""
     views = render_picture(picture)
     if picture.kind == "scene":
-        both = Image.fromarray(np.vstack([views[camera][0] for camera in VIEWS]))
+        both = Image.fromarray(np.vstack([views[camera][0] for camera in model.VIEWS]))
         return both.resize((int(0.7 * both.width), int(0.7 * both.height)), Image.Resampling.LANCZOS)
     cut = []
-    for camera in VIEWS:
+    for camera in model.VIEWS:
         colour, labels = views[camera]
         rows, columns = np.nonzero(labels)
         middle = int(columns.min() + columns.max()) // 2
