@@ -17,9 +17,8 @@ from assay import tasks
 from assay.errors import TaskError, did_you_mean
 from assay.extensions.dropin import Partial
 from assay.extensions.dropin.observations import CameraSettings, Observations, Sensors, flip_rows
-from assay.extensions.dropin.planned import planned_task
 from assay.extensions.dropin.recorder import Recorder
-from assay.extensions.dropin.session import compile_task
+from assay.extensions.dropin.session import compile_task, planned_task
 from assay.extensions.dropin.simulator import MjSim, ObjectState, Robot, SceneObject
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.observation import Observation

@@ -27,8 +27,7 @@ from assay.extensions.eqa.question import (
     QuestionKind,
     save,
 )
-from assay.extensions.eqa.views import CameraView
-from assay.extensions.eqa.wording import write_text
+from assay.extensions.eqa.views import CameraView, write_text
 from assay.support.files import making
 
 

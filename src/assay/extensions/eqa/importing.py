@@ -31,8 +31,7 @@ from assay.extensions.eqa.question import (
     save,
 )
 from assay.extensions.eqa.sources.schema import FAR, NEAR
-from assay.extensions.eqa.views import CameraView
-from assay.extensions.eqa.wording import write_text
+from assay.extensions.eqa.views import CameraView, write_text
 from assay.support.files import making
 from assay.tasks.checks import validation_reason
 

@@ -25,7 +25,7 @@ from assay.extensions.eqa.question import (
     QuestionKind,
     sample_questions,
 )
-from assay.extensions.eqa.wording import action_of
+from assay.extensions.eqa.views import action_of
 from assay.support.llm.protocols import ModelImage, ModelPrompt, Part
 from assay.tasks.checks import validation_reason
 

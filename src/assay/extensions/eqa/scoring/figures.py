@@ -11,15 +11,10 @@ from matplotlib.figure import Figure
 from assay.extensions.eqa.actions import ActionLevel
 from assay.extensions.eqa.annotations import error_categories
 from assay.extensions.eqa.question import QuestionKind
+from assay.extensions.eqa.scoring import results
 from assay.extensions.eqa.scoring.accuracy import Standing
 from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS
-from assay.extensions.eqa.scoring.results import (
-    NEEDS_MARKS,
-    STATIC_VIEWS,
-    ReportData,
-    camera_count,
-    mean_of,
-)
+from assay.extensions.eqa.scoring.results import ReportData
 from assay.measures.result import MeasureError
 from assay.measures.views import style
 from assay.measures.views.forest import Mark, forest_drawing
@@ -38,7 +33,7 @@ def best_figures(data: ReportData) -> Iterator[Drawing]:
     rows = {name: data.shares_by_kind(model) for name, model in data.best_models()[:MAX_MODELS]}
     if data.people:
         shares = [data.shares_by_kind(person) for person in data.people.values()]
-        means = {kind: mean_of([person.get(kind) for person in shares]) for kind in QuestionKind}
+        means = {kind: results.mean_of([person.get(kind) for person in shares]) for kind in QuestionKind}
         rows["people, mean"] = {kind: mean for kind, mean in means.items() if mean is not None}
     yield _grouped_bars(f"The best {MAX_MODELS} models, and people, by kind", rows, data.score.chance)
     groups: dict[str, list[Mark]] = {"open weights": [], "proprietary": []}
@@ -94,9 +89,9 @@ def size_figure(data: ReportData) -> Drawing:
 
 def camera_figures(data: ReportData) -> Iterator[Drawing]:
     """Plot the overall mean by number of cameras, and mid-level errors by component, averaged over models."""
-    views = data.several_views(STATIC_VIEWS)
+    views = data.several_views(results.STATIC_VIEWS)
     lines = {
-        name: [(float(camera_count(view)), data.overall(model, view)) for view in views]
+        name: [(float(results.camera_count(view)), data.overall(model, view)) for view in views]
         for name, model in data.best_models()
     }
     yield _lines(
@@ -108,7 +103,10 @@ def camera_figures(data: ReportData) -> Iterator[Drawing]:
         "Errors by component",
         "Error rates at the mid level on questions with each component, normalised to sum to 1; means over models.",
         dict(zip(COMPONENTS, np.transpose(list(proportions.values())), strict=True)),
-        [f"{camera_count(view)} view{'s' * (camera_count(view) > 1)}" for view in proportions],
+        [
+            f"{results.camera_count(view)} view{'s' * (results.camera_count(view) > 1)}"
+            for view in proportions
+        ],
     )
 
 
@@ -121,7 +119,7 @@ def mistakes_figure(data: ReportData) -> Drawing:
         totals[mistake.level] += mistake.count
     levels = [str(level) for level in ActionLevel if totals[str(level)]]
     if not levels:
-        raise MeasureError(NEEDS_MARKS)
+        raise MeasureError(results.NEEDS_MARKS)
     stacks = {
         f"{group}: {part}": np.array([counts[level, part] / totals[level] for level in levels])
         for group, part, _ in error_categories().values()

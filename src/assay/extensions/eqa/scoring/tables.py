@@ -19,7 +19,7 @@ from assay.extensions.eqa.scoring.results import (
     means_of,
 )
 from assay.extensions.eqa.scoring.score import ModelScore
-from assay.extensions.eqa.wording import action_of
+from assay.extensions.eqa.views import action_of
 from assay.measures.result import MeasureError
 from assay.measures.views.table import Column, Kind, Table, Value
 from assay.measures.views.wording import plural, signed

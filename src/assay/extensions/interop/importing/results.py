@@ -10,9 +10,7 @@ from typing import Any
 from assay import __version__, tasks
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Label, Outcome
 from assay.errors import RunError
-from assay.extensions.interop.importing.csv_tables import CSV_FORMAT
 from assay.extensions.interop.importing.harness_files import HARNESS_FORMATS
-from assay.extensions.interop.importing.libero_logs import LOG_FORMAT
 from assay.extensions.interop.importing.reported import (
     AXES,
     PLUS_CATEGORIES,
@@ -22,6 +20,7 @@ from assay.extensions.interop.importing.reported import (
     normalise,
     plus_condition,
 )
+from assay.extensions.interop.importing.text_files import CSV_FORMAT, LOG_FORMAT
 from assay.perturb.unavailable import Unavailable
 from assay.runs.rows import COLUMNS
 from assay.runs.store import SUFFIX, Store
