@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from assay.extensions.eqa.baselines import geometry
 from assay.extensions.eqa.importing import import_set
+from assay.extensions.eqa.leak import geometry
 from assay.extensions.eqa.question import QuestionError, QuestionKind, load
 from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
 

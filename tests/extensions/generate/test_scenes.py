@@ -129,7 +129,7 @@ def test_generated_tasks_work_in_other_commands(
     said = assay("tasks", "show", trial["task"], "--json", "-")
     assert json.loads(said.out)["instruction"] == instruction
     said = assay("collect", "--tasks", out, "--episodes", "1", "--size", "32", "--out", demos)
-    assert said.status == 0 and "episodes 1, frames" in said.out
+    assert said.status == 0 and "1 episode with" in said.out
     rows = pl.read_parquet(demos / "meta/episodes/*/*.parquet")
     assert rows["length"].item() > 10 and instruction in str(rows["tasks"].item().to_list())
 

@@ -10,16 +10,11 @@ from assay.episodes import EpisodeSpec, Label, Perturbation
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
 from assay.extensions.tabletop.prompts.perturbations import (
-    Gobbledygook,
+    HARDER,
+    PERMUTED,
+    PROMPT_CHANGES,
     Harder,
-    OtherInstruction,
     PermutedObjects,
-    PromptMask,
-    PromptParaphrase,
-    PromptPart,
-    TablePerturbation,
-    TextReferents,
-    Unit,
 )
 from assay.extensions.tabletop.tasks import TableEntry
 from assay.extensions.tabletop.tasks.task import Difficulty, parse_level
@@ -110,16 +105,3 @@ def prompts(
         mistakes,
         actions,
     )
-
-
-HARDER = tuple(difficulty for difficulty in Difficulty if difficulty is not Difficulty.DEFAULT)
-PERMUTED = "order=permuted"
-PROMPT_CHANGES: tuple[tuple[str, TablePerturbation | PermutedObjects], ...] = (
-    ("paraphrase", PromptParaphrase()),
-    ("referents=text", TextReferents()),
-    *((f"gobbledygook={unit}", Gobbledygook(unit)) for unit in Unit),
-    *((f"mask={part}", PromptMask(part)) for part in PromptPart),
-    ("instruction=other", OtherInstruction()),
-    (PERMUTED, PermutedObjects()),
-)
-"""Conditions that change the prompt or the object order, with their perturbations."""

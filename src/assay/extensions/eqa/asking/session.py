@@ -22,9 +22,9 @@ from assay import __version__
 from assay.extensions.eqa.annotations import Annotations, Mistake, error_categories
 from assay.extensions.eqa.asking.answers import MAX_TEXT, Answer, AnswerState, parse_letter, parse_tag
 from assay.extensions.eqa.asking.prompts import Examples, Prompting, find_image, question_parts, texts
-from assay.extensions.eqa.baselines import BASELINES
 from assay.extensions.eqa.build import InstructionCase, save_image
 from assay.extensions.eqa.drafts.instructions import is_different
+from assay.extensions.eqa.leak import BASELINES
 from assay.extensions.eqa.question import PICTURES, Question, QuestionKind
 from assay.support.llm.client import Cache, Client, Ledger
 from assay.support.llm.protocols import Endpoint, LLMError, ModelPrompt, RefusedError

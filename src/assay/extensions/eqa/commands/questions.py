@@ -227,8 +227,7 @@ def leak(
     contains the smallest accuracy that is detected with 80 % power. Exit status 1 if the accuracy of a probe differs
     from chance.
     """
-    from assay.extensions.eqa.baselines import BASELINES
-    from assay.extensions.eqa.leak import group_questions, is_learnable, probe
+    from assay.extensions.eqa.leak import BASELINES, group_questions, is_learnable, probe
     from assay.extensions.eqa.question import QuestionError, load
 
     require("eqa", "probes for leaks need scikit-learn", QuestionError)

@@ -74,7 +74,7 @@ def is_baseline(address: str, settings: ModelSettings) -> bool:
 
     Raises QuestionError for an invalid address, LLMError for settings that do not apply to the model.
     """
-    from assay.extensions.eqa.baselines import BASELINES
+    from assay.extensions.eqa.leak import BASELINES
     from assay.extensions.eqa.question import QuestionError
     from assay.support.llm.protocols import PROTOCOLS
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from assay.extensions.eqa.baselines import BASELINES
+from assay.extensions.eqa.leak import BASELINES
 from assay.extensions.eqa.question import Question, QuestionError, QuestionKind
 from assay.extensions.eqa.scoring.accuracy import Standing
 from assay.extensions.eqa.scoring.answer_sheet import HUMAN

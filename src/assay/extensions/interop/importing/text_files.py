@@ -35,17 +35,8 @@ from pathlib import Path
 
 from assay import tasks
 from assay.episodes import CONTROL, Episode, Outcome, no_trajectory
-from assay.extensions.interop.importing.reported import (
-    PLUS_CATEGORIES,
-    Evaluation,
-    ReportedEpisode,
-    ResultFormat,
-    TaskCondition,
-    find_task,
-    parse_names,
-    parse_outcome,
-    plus_condition,
-)
+from assay.extensions.interop.importing import reported
+from assay.extensions.interop.importing.reported import Evaluation, ReportedEpisode, TaskCondition
 from assay.tasks.formats import Label, ReleaseError, text_of
 
 MAX_BYTES = 1_000_000_000
@@ -66,19 +57,17 @@ def read_log(file: Path) -> tuple[Evaluation, ...]:
         parts = re.split(r"[-. ]", file.stem)
         suite = next((part for part in parts if re.match(rf"({'|'.join(tasks.suites())})(_|$)", part)), "")
     episodes = list(_episodes(text, suite))
-    if any(reported.name.condition.startswith("libero-plus/") for reported in episodes):
-        category, change = PLUS_CATEGORIES["language"]  # its rewordings have no suffix
-        for place, reported in enumerate(episodes):
-            if _is_unknown_control(reported):
-                task, prompt = reported.name.task, reported.episode.instruction
-                name = TaskCondition(task, plus_condition(category), change, prompt)
-                episodes[place] = replace(reported, name=name)
+    if any(result.name.condition.startswith("libero-plus/") for result in episodes):
+        category, change = reported.PLUS_CATEGORIES["language"]  # its rewordings have no suffix
+        for place, result in enumerate(episodes):
+            if _is_unknown_control(result):
+                task, prompt = result.name.task, result.episode.instruction
+                name = TaskCondition(task, reported.plus_condition(category), change, prompt)
+                episodes[place] = replace(result, name=name)
     if not episodes:
         raise ReleaseError(f"{file}: no line 'Success: True' or 'Success: False' after a line 'Task: ...'")
     remarks = ["the log has no steps or trajectories, so only success rates are reported"]
-    if unknown := sorted(
-        {reported.episode.instruction for reported in filter(_is_unknown_control, episodes)}
-    ):
+    if unknown := sorted({result.episode.instruction for result in filter(_is_unknown_control, episodes)}):
         examples = ", ".join(f"'{prompt}'" for prompt in unknown[:3])
         remarks.append(
             f"{len(unknown)} prompts match no built-in task ({examples}), so each is treated as a separate task"
@@ -106,7 +95,7 @@ def _episodes(text: str, suite: str) -> Iterator[ReportedEpisode]:
         elif match := _EXCEPTION.search(line):
             error = match[1].strip()
         elif (match := _SUCCESS.search(line)) and prompt:
-            name = parse_names(suite, prompt)
+            name = reported.parse_names(suite, prompt)
             group = (name.task, name.condition, name.variant)
             trial = counts[group] if number is None or number < counts[group] else number
             counts[group] = trial + 1
@@ -117,9 +106,9 @@ def _episodes(text: str, suite: str) -> Iterator[ReportedEpisode]:
             error = ""
 
 
-def _is_unknown_control(reported: ReportedEpisode) -> bool:
+def _is_unknown_control(result: ReportedEpisode) -> bool:
     """Return whether a prompt has no perturbation suffix and is not the instruction of a built-in task."""
-    return reported.is_control and reported.name.task not in tasks.built_in_ids()
+    return result.is_control and result.name.task not in tasks.built_in_ids()
 
 
 def _is_log(path: Path, head: bytes) -> bool:
@@ -127,7 +116,9 @@ def _is_log(path: Path, head: bytes) -> bool:
     return bool(_TASK.search(text) and (_SUCCESS.search(text) or _NUMBER.search(text)))
 
 
-LOG_FORMAT = ResultFormat("log of LIBERO's evaluation scripts (Task: ... Success: True)", _is_log, read_log)
+LOG_FORMAT = reported.ResultFormat(
+    "log of LIBERO's evaluation scripts (Task: ... Success: True)", _is_log, read_log
+)
 
 
 COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
@@ -213,7 +204,7 @@ def _episode(
 ) -> ReportedEpisode:
     """Return the episode in a row. ``trials`` counts the episodes of each policy, condition and task."""
     suite, name = cells.get("suite", ""), cells["task"]
-    task = find_task(name, suite) or "/".join(part for part in (suite, name) if part)
+    task = reported.find_task(name, suite) or "/".join(part for part in (suite, name) if part)
     if not task:
         raise ReleaseError(f"{place}: the task is missing")
     condition = cells.get("condition") or CONTROL
@@ -221,8 +212,8 @@ def _episode(
     trial = _parse_int(cells["trial"], "seed", place) if "trial" in cells else trials[group]
     trials[group] += 1
     if "plausible" in cells:
-        labels["plausible"] = parse_outcome(cells["plausible"] or True, place) is Outcome.SUCCESS
-    outcome = parse_outcome(cells["success"], place)
+        labels["plausible"] = reported.parse_outcome(cells["plausible"] or True, place) is Outcome.SUCCESS
+    outcome = reported.parse_outcome(cells["success"], place)
     instruction = cells.get("instruction", "")
     variant = cells.get("variant") or instruction
     return ReportedEpisode(
@@ -275,4 +266,6 @@ def _is_table(path: Path, head: bytes) -> bool:
     return has_required or path.suffix in (".csv", ".tsv")
 
 
-CSV_FORMAT = ResultFormat("table of episodes (CSV with the columns task and success)", _is_table, read_table)
+CSV_FORMAT = reported.ResultFormat(
+    "table of episodes (CSV with the columns task and success)", _is_table, read_table
+)

@@ -12,8 +12,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from assay.extensions.learn.visuomotor.frames import CAMERAS
-from assay.extensions.learn.visuomotor.settings import PROPRIOCEPTION_WIDTH, Head, Input, NetworkSettings
+from assay.extensions.learn.visuomotor.inputs import (
+    CAMERAS,
+    PROPRIOCEPTION_WIDTH,
+    Head,
+    Input,
+    NetworkSettings,
+)
 from assay.perturb.words.distance import encoder
 
 ACTION_SIZE = 7

@@ -20,9 +20,16 @@ from pydantic import BaseModel, ConfigDict
 from torch import nn
 
 from assay.errors import PolicyError, one_line
-from assay.extensions.learn.visuomotor.frames import CAMERAS, FrameArrays
+from assay.extensions.learn.visuomotor.inputs import (
+    CAMERAS,
+    FrameArrays,
+    Input,
+    NetworkSettings,
+    embed,
+    proprioception,
+    wordings,
+)
 from assay.extensions.learn.visuomotor.network import ACTION_SIZE, FLOW_DRAWS, Network, NetworkInput
-from assay.extensions.learn.visuomotor.settings import Input, NetworkSettings, embed, proprioception, wordings
 from assay.support import training
 from assay.support.files import replacing
 from assay.support.streams import stream
