@@ -263,7 +263,7 @@ def informative_stems() -> frozenset[str]:
 class Unit(StrEnum):
     """Unit in which a nonsense prompt has the same length as the original."""
 
-    prompt.WORDS = "words"
+    WORDS = "words"
     TOKENS = "tokens"
 
 
