@@ -11,8 +11,17 @@ from urllib.parse import parse_qsl, quote
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
 
-from assay.extensions.eqa import annotations
-from assay.extensions.eqa.annotations import Annotations, ByPerson, HumanChoice, Mistake
+from assay.extensions.eqa.annotations import (
+    HAND,
+    VERDICTS,
+    Annotations,
+    ByPerson,
+    HumanChoice,
+    Mistake,
+    error_categories,
+    find_category,
+    normalise_name,
+)
 from assay.extensions.eqa.asking.prompts import find_image
 from assay.extensions.eqa.asking.session import WrongAnswer
 from assay.extensions.eqa.question import LETTERS, PICTURES, Question, QuestionError
@@ -56,7 +65,7 @@ class AnnotationDesk:
         return {
             (mistake.model, mistake.question): mistake
             for mistake in self.annotations.mistakes()
-            if mistake.marker == f"{annotations.HAND}: {name}"
+            if mistake.marker == f"{HAND}: {name}"
         }
 
 
@@ -93,7 +102,7 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 TheDesk = Annotated[AnnotationDesk, Depends(_desk)]
-Annotator = Annotated[str, Depends(annotations.normalise_name)]
+Annotator = Annotated[str, Depends(normalise_name)]
 Form = Annotated[dict[str, str], Depends(_form)]
 
 
@@ -105,7 +114,7 @@ def _redirect(name: str, place: str = "") -> Response:
 def start(request: Request, desk: TheDesk, name: str = "") -> Response:
     """Show the page that asks for the annotator's name; if a name is given, resume that person's work."""
     if name.strip():
-        return _redirect(annotations.normalise_name(name))
+        return _redirect(normalise_name(name))
     people = {person: len(desk.done(person)) for person in desk.choices()}
     return render_page(request, "annotate_start.html", desk=desk, people=people)
 
@@ -149,7 +158,7 @@ def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) 
     if wrong.question.id in places and wrong.question.id not in desk.done(name):
         return _redirect(name, f"/{places[wrong.question.id]}")
     categories: dict[str, dict[str, str]] = {}
-    for category, (group, part, meaning) in annotations.error_categories().items():
+    for category, (group, part, meaning) in error_categories().items():
         categories.setdefault(f"{group}: {part}", {})[category] = meaning
     return render_page(
         request,
@@ -169,8 +178,8 @@ def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) 
 def mark_mistake(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
     """Store the category of a mistake and continue with the next one."""
     wrong, category = _nth(desk.wrong, number), form.get("category", "")
-    annotations.find_category(category)  # raises if it is unknown
-    marker = f"{annotations.HAND}: {name}"
+    find_category(category)  # raises if it is unknown
+    marker = f"{HAND}: {name}"
     desk.annotations.mark(Mistake(wrong.model, wrong.question.id, marker, category, form.get("note", "")))
     return _redirect(name, f"/mistakes/{number + 1}" if number < len(desk.wrong) else "/list")
 
@@ -188,7 +197,7 @@ def question_page(request: Request, desk: TheDesk, name: Annotator, number: int)
         done=len(desk.done(name)),
         question=question,
         letters=LETTERS,
-        verdicts=annotations.VERDICTS,
+        verdicts=VERDICTS,
         given=desk.choices().get(name, {}).get(question.id, HumanChoice()),
     )
 
@@ -197,7 +206,7 @@ def question_page(request: Request, desk: TheDesk, name: Annotator, number: int)
 def answer(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
     """Store an answer, verdict or comment, and continue with the next unanswered question."""
     question, comment = _nth(desk.questions, number), form.get("comment", "")
-    field, valid = ("verdict", annotations.VERDICTS) if desk.review else ("letter", tuple(LETTERS))
+    field, valid = ("verdict", VERDICTS) if desk.review else ("letter", tuple(LETTERS))
     choice = form.get(field, "")
     if choice not in (*valid, ""):
         raise HTTPException(400, f"{field}: choose from {', '.join(valid)}")

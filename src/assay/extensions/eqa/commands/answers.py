@@ -101,8 +101,7 @@ def score(
     """
     from assay.extensions.eqa.annotations import FILE, Annotations
     from assay.extensions.eqa.question import QuestionError, load
-    from assay.extensions.eqa.scoring.accuracy import PARTS
-    from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
+    from assay.extensions.eqa.scoring.accuracy import PARTS, AnswerSheet
     from assay.extensions.eqa.scoring.report import report, warnings
     from assay.extensions.eqa.scoring.results import ModelFacts
     from assay.extensions.eqa.scoring.score import Score

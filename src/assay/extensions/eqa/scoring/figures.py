@@ -12,8 +12,7 @@ from assay.extensions.eqa.actions import ActionLevel
 from assay.extensions.eqa.annotations import error_categories
 from assay.extensions.eqa.question import QuestionKind
 from assay.extensions.eqa.scoring import results
-from assay.extensions.eqa.scoring.accuracy import Standing
-from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS
+from assay.extensions.eqa.scoring.accuracy import COMPONENTS, Standing
 from assay.extensions.eqa.scoring.results import ReportData
 from assay.measures.result import MeasureError
 from assay.measures.views import style

@@ -10,7 +10,7 @@ from assay.extensions.eqa.annotations import error_categories
 from assay.extensions.eqa.leak import BASELINES
 from assay.extensions.eqa.question import QuestionKind
 from assay.extensions.eqa.scoring import results
-from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, HUMAN
+from assay.extensions.eqa.scoring.accuracy import COMPONENTS, HUMAN
 from assay.extensions.eqa.scoring.results import ReportData
 from assay.extensions.eqa.scoring.score import ModelScore
 from assay.extensions.eqa.views import action_of
