@@ -327,10 +327,6 @@ class Domain(Partial):
             raise TaskError(f"unknown predicate '{name}': {did_you_mean(name.lower(), predicates)}")
         return self._simulation.holds(Atom(predicates[name.lower()], tuple(arguments)))
 
-    def is_fixture(self, object_name: str) -> bool:
-        """Return whether an object is a fixture."""
-        return object_name in self.fixtures_dict
-
     def get_object(self, object_name: str) -> SceneObject | None:
         """Return the object or fixture with a given name."""
         return self.objects_dict.get(object_name) or self.fixtures_dict.get(object_name)
@@ -353,10 +349,6 @@ class Domain(Partial):
     observation_names = property(lambda self: set(self._sensors.read(self._latest)))
     """Keys of the observations."""
     _visualizations = frozenset({"env", "robots", "grippers"})
-
-    def observation_spec(self) -> Observations:
-        """Return the latest observation."""
-        return self._get_observations()
 
 
 def _number_instances(simulation: Simulation) -> tuple[np.ndarray, list[str]]:

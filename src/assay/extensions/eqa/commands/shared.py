@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import json
 from collections import Counter
@@ -10,10 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, TypeVar, get_type_hints
 
 import typer
 
+from assay.cli.options import expand_parameter
 from assay.errors import did_you_mean
 from assay.support.console import say
 
@@ -100,28 +100,18 @@ AnnotationFile = Annotated[
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command so that it has the options of `ModelSettings`, and receives them as ``settings``."""
-    hints = get_type_hints(ModelSettings)
-    options = {
-        option.name: inspect.Parameter(
+    hints, kind = get_type_hints(ModelSettings), inspect.Parameter.KEYWORD_ONLY
+    options = [
+        inspect.Parameter(
             option.name,
-            inspect.Parameter.KEYWORD_ONLY,
+            kind,
             default=option.default,
             annotation=Annotated[hints[option.name], typer.Option(**option.metadata)],
         )
         for option in fields(ModelSettings)
         if option.metadata
-    }
-    parameters: list[inspect.Parameter] = []
-    for own in inspect.signature(command, eval_str=True).parameters.values():
-        parameters += options.values() if own.name == "settings" else [own.replace(kind=own.KEYWORD_ONLY)]
-
-    @functools.wraps(command)
-    def call(**values: Any) -> None:
-        command(settings=ModelSettings(**{name: values.pop(name) for name in options}), **values)
-
-    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    call.__annotations__ = {part.name: part.annotation for part in parameters}
-    return call
+    ]
+    return expand_parameter(command, "settings", options, ModelSettings)
 
 
 def parse_kinds(text: str) -> list[QuestionKind]:

@@ -20,15 +20,8 @@ from pydantic import BaseModel, ConfigDict
 from torch import nn
 
 from assay.errors import PolicyError, one_line
-from assay.extensions.learn.visuomotor.inputs import (
-    CAMERAS,
-    FrameArrays,
-    Input,
-    NetworkSettings,
-    embed,
-    proprioception,
-    wordings,
-)
+from assay.extensions.learn.visuomotor import inputs
+from assay.extensions.learn.visuomotor.inputs import FrameArrays, Input, NetworkSettings
 from assay.extensions.learn.visuomotor.network import ACTION_SIZE, FLOW_DRAWS, Network, NetworkInput
 from assay.support import training
 from assay.support.files import replacing
@@ -78,10 +71,10 @@ class TrainingExamples:
 
     def __init__(self, frames: FrameArrays, wordings: list[list[str]], settings: NetworkSettings) -> None:
         self.frames, self.settings = frames, settings
-        self.states = proprioception(frames.states)
+        self.states = inputs.proprioception(frames.states)
         texts = list(dict.fromkeys(text for wording in wordings for text in wording))
         place = {text: index for index, text in enumerate(texts)}
-        self.vectors = np.stack([embed(text) for text in texts])
+        self.vectors = np.stack([inputs.embed(text) for text in texts])
         self.wordings = [np.array([place[text] for text in wording]) for wording in wordings]
         self.ends = np.searchsorted(frames.episodes, frames.episodes, side="right")
         held_out = frames.episodes % _HOLD_OUT_INTERVAL == _HOLD_OUT_INTERVAL - 1
@@ -96,7 +89,7 @@ class TrainingExamples:
             states = states + (_STATE_NOISE * spread * rng.normal(size=states.shape)).astype(np.float32)
             words = [rng.choice(self.wordings[episode]) for episode in episodes]
         blind = Input.IMAGES in self.settings.without
-        images = [] if blind else [self.frames.images[camera][chosen] for camera in CAMERAS]
+        images = [] if blind else [self.frames.images[camera][chosen] for camera in inputs.CAMERAS]
         return NetworkInput(
             tuple(torch.from_numpy(image) for image in images),
             torch.from_numpy(states),
@@ -139,10 +132,10 @@ def _loss(network: Network, examples: TrainingExamples, size: int, seed: int, st
     order = stream("learn", "order", seed, epoch).permutation(len(learnt))
     chosen = np.sort(learnt[order[place * size : (place + 1) * size]])
     rng = stream("learn", "step", seed, step)
-    inputs, draws = examples.inputs(chosen, rng), FLOW_DRAWS * size
+    batch, draws = examples.inputs(chosen, rng), FLOW_DRAWS * size
     noise = rng.normal(size=(draws, examples.settings.chunk, ACTION_SIZE)).astype(np.float32)
     times = rng.uniform(size=draws).astype(np.float32)
-    return network.loss(inputs, *examples.chunks(chosen), torch.from_numpy(noise), torch.from_numpy(times))
+    return network.loss(batch, *examples.chunks(chosen), torch.from_numpy(noise), torch.from_numpy(times))
 
 
 def _open_loop_errors(
@@ -194,7 +187,7 @@ def train_to_file(
     The file ``OUT.training`` holds the state of the training run and a digest of its data and options. An interrupted
     run is resumed from it and ends with the same network.
     """
-    texts = wordings(frames.instructions, frames.tasks, paraphrases)
+    texts = inputs.wordings(frames.instructions, frames.tasks, paraphrases)
     examples = TrainingExamples(frames, texts, settings)
     digest = hashlib.sha256()
     for part in (frames.actions, frames.states, frames.episodes, *frames.images.values()):
