@@ -20,10 +20,9 @@ from assay.extensions.dropin.observations import CameraSettings, Observations, S
 from assay.extensions.dropin.recorder import Recorder
 from assay.extensions.dropin.session import compile_task, planned_task
 from assay.extensions.dropin.simulator import MjSim, ObjectState, Robot, SceneObject
+from assay.sim import InitialState, Observation
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
-from assay.sim.observation import Observation
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, OBSERVED_SUBSTEP, SUBSTEPS, Simulation
-from assay.sim.states import InitialState
 from assay.tasks import Atom, Instruction, Predicate, Task
 from assay.tasks.bddl.reader import problem_name, workspace_category
 

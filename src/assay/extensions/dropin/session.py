@@ -26,11 +26,9 @@ from assay import tasks
 from assay.episodes import CONTROL, EpisodeSpec, task_of
 from assay.errors import AssayError, AssetError, SpecError, StateError, TaskError
 from assay.runs.plan import PlannedTask, planned_tasks
-from assay.sim.compile import CompiledScene, compile_scene
+from assay.sim import CompiledScene, InitialState, compile_scene, load_pack
 from assay.sim.packs.locate import locate, locate_states
-from assay.sim.packs.registry import load_pack
 from assay.sim.placement import sample
-from assay.sim.states import InitialState
 from assay.support.files import cache_folder, replacing
 from assay.tasks import CatalogueEntry, Instruction, Task, short_name
 from assay.tasks.formats.init_files import read_states

@@ -5,6 +5,7 @@ All questions of one kind and view have the same text except for the action they
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from PIL import Image
 
 from assay.extensions.eqa.actions import ActionLevel, Turning, format_amount
 from assay.extensions.eqa.episode import Camera, SourceEpisode
-from assay.extensions.eqa.question import QuestionError, QuestionKind
+from assay.extensions.eqa.question import PICTURES, QuestionError, QuestionKind
 
 STATIC_CAMERA = "a camera that stands still and sees the robot at work"
 WRIST_CAMERA = "the camera on the robot's hand, which moves and turns with it"
@@ -137,3 +138,13 @@ def action_of(text: str) -> str:
     """Return the action that a question's text names; empty if the answer is an action."""
     match = re.search(r"(?:Carry out the instruction|Now the robot acts): (.*)\. Which of the pictures", text)
     return match[1] if match else ""
+
+
+def save_image(folder: Path, image: np.ndarray) -> str:
+    """Write an image to a folder of questions and return its relative name: an uninformative hash of its pixels."""
+    digest = hashlib.sha256(repr(image.shape).encode() + image.tobytes()).hexdigest()[:24]
+    path = folder / PICTURES / f"{digest}.png"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(path, compress_level=1)
+    return f"{PICTURES}/{path.name}"

@@ -15,9 +15,7 @@ import numpy as np
 from PIL import Image, ImageFilter
 
 from assay import tasks
-from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.episodes.senses import Chance
-from assay.episodes.spec import Label
+from assay.episodes import Chance, Change, Effect, Label, Perturbation, perturbation
 from assay.errors import PerturbationError, TaskError
 from assay.experiments.base import Experiment, Variant
 from assay.extensions.papers.releases import FromFile, Variants, change_labels, release

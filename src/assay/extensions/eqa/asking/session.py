@@ -22,10 +22,11 @@ from assay import __version__
 from assay.extensions.eqa.annotations import Annotations, Mistake, error_categories
 from assay.extensions.eqa.asking.answers import MAX_TEXT, Answer, AnswerState, parse_letter, parse_tag
 from assay.extensions.eqa.asking.prompts import Examples, Prompting, find_image, question_parts, texts
-from assay.extensions.eqa.build import InstructionCase, save_image
+from assay.extensions.eqa.build import InstructionCase
 from assay.extensions.eqa.drafts.instructions import is_different
 from assay.extensions.eqa.leak import BASELINES
-from assay.extensions.eqa.question import PICTURES, Question, QuestionKind
+from assay.extensions.eqa.question import Question, QuestionKind
+from assay.extensions.eqa.views import save_image
 from assay.support.llm.client import Cache, Client, Ledger
 from assay.support.llm.protocols import Endpoint, LLMError, ModelPrompt, RefusedError
 from assay.support.streams import stream
@@ -301,7 +302,6 @@ def write_distractors(
     are derived from the correct one, so the four options may reveal it; `assay eqa leak` measures how strongly. Raises
     RefusedError if all requests would be refused.
     """
-    (folder / PICTURES).mkdir(parents=True, exist_ok=True)
     words = texts()
     instructions: dict[str, tuple[str, ...]] = {}
 

@@ -44,10 +44,10 @@ def ask(
     interruption. Exit status 1 if a question is unanswered.
     """
     from assay.extensions.eqa.asking import answers as files
-    from assay.extensions.eqa.asking.prompts import Prompting, sample_examples
+    from assay.extensions.eqa.asking.prompts import Prompting
     from assay.extensions.eqa.asking.session import ask as ask_model
     from assay.extensions.eqa.asking.session import ask_baseline
-    from assay.extensions.eqa.question import QuestionError, load, sample_questions
+    from assay.extensions.eqa.question import QuestionError, load, sample_examples, sample_questions
 
     prompting = Prompting.parse(prompt)
     questions = sample_questions(load(folder), shared.parse_kinds(kinds), per_kind, seed)

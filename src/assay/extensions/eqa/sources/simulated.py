@@ -23,10 +23,7 @@ from PIL import Image
 from scipy.spatial.transform import Rotation
 
 from assay import tasks
-from assay.episodes import rollout
-from assay.episodes.episode import Outcome, Trajectory
-from assay.episodes.events import At
-from assay.episodes.spec import EpisodeSpec
+from assay.episodes import At, EpisodeSpec, Outcome, Trajectory, rollout
 from assay.errors import AssayError, PlacementError, StateError
 from assay.extensions.eqa.episode import EPISODES_FOUND, SourceEpisode, Tally, state_fault
 from assay.extensions.eqa.sources.schema import NEAR
