@@ -130,9 +130,9 @@ def test_a_task_of_another_world_is_loaded():
 def test_invalid_arguments_are_rejected_before_a_file_is_created(tmp_path: Path):
     out = tmp_path / "run.assay"
     for wrong, error, words in (
-        ({"policy": object()}, PolicyError, "no reset and no act"),
+        ({"policy": object()}, PolicyError, r"has no reset\(\) or act\(\)"),
         ({"policy": "python:test_api_no_such_module:Policy"}, PolicyError, "test_api_no_such_module"),
-        ({"policy": "python:json:JSONEncoder"}, PolicyError, "has no reset and no act"),
+        ({"policy": "python:json:JSONEncoder"}, PolicyError, r"has no reset\(\) or act\(\)"),
         ({"policy": "idle", "states": tmp_path / "none"}, RunError, "the folder does not exist"),
         ({"policy": Still}, PolicyError, "Still is a class, not a policy; pass Still"),
         ({"policy": Still(), "workers": 2}, RunError, "set workers to 0"),

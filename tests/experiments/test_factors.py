@@ -59,6 +59,7 @@ def test_attribution_finds_the_planted_factor_from_the_labels():
             {
                 "task": spec.task,
                 "seed": spec.seed,
+                "start": spec.seed,
                 "condition": spec.condition,
                 "outcome": "failure" if lost or spec.seed == 3 else "success",
                 **{f"factor:{name}": None for name in ("recolour", "semantic", "fog", "light")},

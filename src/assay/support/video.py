@@ -33,6 +33,7 @@ ENCODER = {
     "crf": "18",  # mean error of rendered scenes: 2 of 255, at 4 kB per frame of 256 x 256
     "bf": "0",  # frames are stored in temporal order, so that packets can be counted
     "threads": "1",  # the output of the encoder depends on their number
+    "x264-params": "mbtree=0",  # the macroblock tree is not deterministic; without it, files are a fifth larger
 }
 
 QUICK = {"preset": "veryfast", "crf": "23"}
