@@ -13,10 +13,9 @@ import numpy as np
 
 from assay.extensions.eqa.build import write_questions
 from assay.extensions.eqa.drafts import plan_drafts
-from assay.extensions.eqa.episode import SourceEpisode, Tally
+from assay.extensions.eqa.episode import SourceEpisode, Tally, VideoCamera
 from assay.extensions.eqa.pairs import PreparedEpisode, image_flaw, prepare_episode
 from assay.extensions.eqa.question import QuestionKind
-from assay.extensions.eqa.sources.cameras import VideoCamera
 from assay.extensions.eqa.sources.schema import NEAR
 from assay.extensions.eqa.views import CameraView
 from assay.support.video import VideoWriter

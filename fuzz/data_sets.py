@@ -185,8 +185,8 @@ class Checkpoints(Folders):
         """Create an untrained network."""
         import torch
 
+        from assay.extensions.learn.visuomotor.inputs import NetworkSettings
         from assay.extensions.learn.visuomotor.network import Network
-        from assay.extensions.learn.visuomotor.settings import NetworkSettings
         from assay.extensions.learn.visuomotor.training import TrainingRecord
         from assay.support.training import save_checkpoint
 

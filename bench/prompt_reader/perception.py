@@ -14,7 +14,7 @@ import numpy as np
 from scipy.ndimage import binary_erosion, distance_transform_edt, map_coordinates, uniform_filter
 
 from assay.extensions.tabletop.world.model import EXTENT
-from assay.extensions.tabletop.world.render import HEIGHT, WIDTH, Views
+from assay.extensions.tabletop.world.observation import HEIGHT, WIDTH, Views
 from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, solids
 from assay.extensions.tabletop.world.textures import DARK, GREY, SIDE, SPAN, TEXTURES, TWINNED, texture
 

@@ -14,9 +14,8 @@ from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
 from assay.extensions.tabletop.world.env import PACK, TableEnv
 from assay.extensions.tabletop.world.goals import SweepGoal
 from assay.extensions.tabletop.world.model import VIEWS
-from assay.extensions.tabletop.world.observation import TableObservation
+from assay.extensions.tabletop.world.observation import TableObservation, Views, render_picture
 from assay.extensions.tabletop.world.oracle import TableOracle, idle
-from assay.extensions.tabletop.world.render import Views, render_picture
 from assay.extensions.tabletop.world.scene import TableItem, TableScene, Tool, solid
 from assay.extensions.tabletop.world.simulation import action
 from assay.extensions.tabletop.world.textures import GREY

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.extensions.eqa.sources.demo import DemoSource
+from assay.extensions.eqa.sources.simulated import DemoSource
 from assay.plugin import register
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -154,21 +154,27 @@ def run_options(*names: str, **help_texts: str) -> Callable[[Callable[..., None]
         kind, annotation = inspect.Parameter.KEYWORD_ONLY, Annotated[hint, declaration]
         generated.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        parameters: list[inspect.Parameter] = []
-        for own in inspect.signature(command, eval_str=True).parameters.values():
-            parameters += generated if own.name == "options" else [own.replace(kind=own.KEYWORD_ONLY)]
+    return lambda command: expand_parameter(
+        command, "options", generated, lambda **values: RunOptions.of(None, **values)
+    )
 
-        @functools.wraps(command)
-        def call(**values: Any) -> None:
-            options = {name: values.pop(name) for name in names}
-            command(**values, options=RunOptions.of(None, **options))
 
-        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        call.__annotations__ = {part.name: part.annotation for part in parameters}
-        return call
+def expand_parameter(
+    command: Callable[..., None], name: str, options: Iterable[inspect.Parameter], make: Callable[..., object]
+) -> Callable[..., None]:
+    """Replace a parameter of a command by options, from whose values ``make`` creates the parameter's value."""
+    options, parameters = list(options), list[inspect.Parameter]()
+    for own in inspect.signature(command, eval_str=True).parameters.values():
+        parameters += options if own.name == name else [own.replace(kind=own.KEYWORD_ONLY)]
 
-    return decorate
+    @functools.wraps(command)
+    def call(**values: Any) -> None:
+        own = {option.name: values.pop(option.name) for option in options}
+        command(**values, **{name: make(**own)})
+
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {part.name: part.annotation for part in parameters}
+    return call
 
 
 def write_json(content: object, target: str) -> bool:

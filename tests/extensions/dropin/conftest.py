@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.extensions.dropin import planned, session
+from assay.extensions.dropin import session
 
 
 @pytest.fixture(autouse=True)
@@ -14,8 +14,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     folder = tmp_path_factory.getbasetemp() / "libero-cache"
     monkeypatch.setenv("ASSAY_CACHE", str(folder))
     monkeypatch.delenv(session.VARIABLE, raising=False)
-    for kept in (session.session, planned.plan):
+    for kept in (session.session, session.plan):
         kept.cache_clear()
     yield folder
-    for kept in (session.session, planned.plan):
+    for kept in (session.session, session.plan):
         kept.cache_clear()

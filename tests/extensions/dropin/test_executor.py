@@ -16,7 +16,7 @@ from assay.episodes import EpisodeSpec, Outcome
 from assay.errors import RunError, StateError
 from assay.experiments import load_experiment
 from assay.extensions.dropin.executor import Script, ScriptStopper, _collect, run_free
-from assay.extensions.dropin.planned import MARK, SuiteTask, group_specs
+from assay.extensions.dropin.session import MARK, SuiteTask, group_specs
 from assay.runs.execute import execute
 from assay.runs.options import RunOptions
 from assay.runs.store import Store

@@ -193,7 +193,7 @@ def tfds(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture(scope="session")
 def collected(drawing: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recorded data set, read only: one episode of each of two tasks."""
-    demonstrations = pytest.importorskip("assay.extensions.learn.demonstrations")
+    demonstrations = pytest.importorskip("assay.extensions.learn.demonstrations.collect")
     folder = tmp_path_factory.mktemp("collected") / "set"
     demonstrations.collect(folder, [tasks.load(f"libero_goal/{number}") for number in (5, 7)], 1, size=48)
     return folder

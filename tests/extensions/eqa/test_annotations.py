@@ -7,9 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.extensions.eqa.annotations import Annotations, ByPerson, HumanChoice, agreement, all_agreements
+from assay.extensions.eqa.annotations import (
+    Annotations,
+    ByPerson,
+    HumanChoice,
+    ReviewSummary,
+    agreement,
+    all_agreements,
+    as_csv,
+)
 from assay.extensions.eqa.question import Question, QuestionError, load
-from assay.extensions.eqa.reviews import ReviewSummary, as_csv
 from assay.measures.result import MeasureError
 
 

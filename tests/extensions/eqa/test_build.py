@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 from assay.errors import FileError
-from assay.extensions.eqa.baselines import BASELINES, geometry
 from assay.extensions.eqa.build import build
 from assay.extensions.eqa.episode import EPISODES_FOUND, SourceEpisode, Tally
+from assay.extensions.eqa.leak import BASELINES, geometry
 from assay.extensions.eqa.question import QuestionError, QuestionKind, load
 from assay.extensions.eqa.views import CameraView
 

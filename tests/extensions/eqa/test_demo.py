@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.extensions.eqa.baselines import geometry
 from assay.extensions.eqa.build import build
-from assay.extensions.eqa.leak import probe
+from assay.extensions.eqa.leak import geometry, probe
 from assay.extensions.eqa.question import Question, QuestionKind, load
-from assay.extensions.eqa.sources.demo import DemoSource
+from assay.extensions.eqa.sources.simulated import DemoSource
 from assay.extensions.eqa.views import CameraView
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from assay.extensions.eqa.baselines import geometry
 from assay.extensions.eqa.importing import import_set
+from assay.extensions.eqa.leak import geometry
 from assay.extensions.eqa.question import QuestionError, QuestionKind, load
-from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
+from assay.extensions.eqa.scoring.accuracy import AnswerSheet
 
 LOW = [-0.056, 0.278, -0.046, 11.909, -3.473, -3.182, -0.418]
 

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from assay.episodes.episode import Outcome
-from assay.extensions.learn.demonstrations import dataset, max_attempts
+from assay.extensions.learn.demonstrations import dataset
+from assay.extensions.learn.demonstrations.collect import max_attempts
 from assay.extensions.learn.demonstrations.dataset import Demonstrations, FailedAttempt
 from assay.support import console
 

@@ -13,7 +13,7 @@ from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
 from assay.errors import PerturbationError
 from assay.experiments import load_experiment
-from assay.extensions.papers.libero_plus.perturbations import GaussianBlur, SphereView, StartJoints
+from assay.extensions.papers.libero_plus import GaussianBlur, SphereView, StartJoints
 from assay.extensions.papers.releases import FromFile
 from assay.perturb import Say
 from assay.perturb.senses.images import Fog, GlassBlur, MotionBlur, ZoomBlur

@@ -11,7 +11,7 @@ import pytest
 from tests.perturb.words.distance.conftest import models as models
 
 from assay import tasks
-from assay.extensions.paraphrasing.prompts import read_prompts
+from assay.extensions.paraphrasing.pipeline import read_prompts
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import paraphrases
 from assay.support.llm.protocols import Endpoint

@@ -14,8 +14,7 @@ import polars as pl
 import pytest
 
 from assay import tasks
-from assay.extensions.paraphrasing.pipeline import paraphrases
-from assay.extensions.paraphrasing.prompts import read_prompts
+from assay.extensions.paraphrasing.pipeline import paraphrases, read_prompts
 from assay.perturb.words.grid import table
 from assay.perturb.words.grid.cells import CELLS
 from assay.support.llm.client import Cache, Ledger

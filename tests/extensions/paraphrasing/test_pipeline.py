@@ -9,8 +9,7 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.extensions.paraphrasing.pipeline import paraphrases
-from assay.extensions.paraphrasing.prompts import read_prompts
+from assay.extensions.paraphrasing.pipeline import paraphrases, read_prompts
 from assay.perturb.words.grid.cells import CELLS
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.perturb.words.grid.rules import verify

@@ -7,9 +7,8 @@ import pytest
 from bench.diagnosis import AsRead
 from tests.measures.conftest import Made
 
-from assay.extensions.tabletop.experiments import PROMPT_CHANGES
 from assay.extensions.tabletop.measures.scores import NothingMore, PromptFlaw, mean_of, measure_tabletop
-from assay.extensions.tabletop.prompts.perturbations import Harder
+from assay.extensions.tabletop.prompts.perturbations import PROMPT_CHANGES, Harder
 from assay.extensions.tabletop.tasks.task import Difficulty
 from assay.measures.diagnosis import diagnose
 from assay.measures.findings import Claim, Finding, Unnoticed, Verdict

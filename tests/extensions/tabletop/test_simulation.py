@@ -5,8 +5,7 @@ import pytest
 
 from assay.errors import ActionError, RenderingError, TaskError
 from assay.extensions.tabletop.prompts.prompt import Picture, portrait
-from assay.extensions.tabletop.world.observation import TableObservation
-from assay.extensions.tabletop.world.render import render_picture
+from assay.extensions.tabletop.world.observation import TableObservation, render_picture
 from assay.extensions.tabletop.world.scene import TableItem, TableScene, Tool
 from assay.extensions.tabletop.world.simulation import TableSimulation, action
 from assay.extensions.tabletop.world.textures import COLOURS

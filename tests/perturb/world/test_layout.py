@@ -60,7 +60,8 @@ def test_what_is_moved_or_added_stays_in_the_picture(drawing: str, task: str, bu
             continue
         world = Simulation(built(made))
         seen = set(np.unique(world.reset(world.sample(seed)).segmentation("agentview", 128)))
-        labels = {name: number for number, name in enumerate(world.compiled.labels)}
+        # Labels 0 and 1 are the arena and the robot.
+        labels = {entity.name: number for number, entity in enumerate(world.compiled.scene.entities, 2)}
         world.close()
         wanted = [made.goal.atoms[0].arguments[0], *(each.name for each in made.scene.objects[-2:])]
         assert {labels[name] for name in wanted} <= seen

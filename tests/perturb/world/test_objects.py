@@ -22,7 +22,7 @@ from .example import BOWL, TASK, Built, changed
 def test_a_pattern_is_a_texture(drawing: str, pattern: Pattern, built: Built):
     world = Simulation(built(changed(Recolour((0.9, 0.1, 0.1), pattern))))
     observation = world.reset(world.sample(1))
-    label = world.compiled.labels.index(BOWL)
+    label = 2 + [entity.name for entity in world.compiled.scene.entities].index(BOWL)  # after arena and robot
     bowl = observation.image("agentview", 256)[observation.segmentation("agentview", 256) == label]
     assert bowl[:, 0].mean() > bowl[:, 2].mean() + 20, "red"
     world.close()

@@ -4,14 +4,13 @@
 consists of thin modules with LIBERO's names, which import from this package. An installed `libero` is shadowed inside
 that command only.
 
-session        settings from the command (assets, folders, the plan of an experiment), task files and initial states
+session        settings from the command, task files and initial states, the plan of an experiment as a LIBERO suite
 benchmark      suites and tasks
 observations   a dict whose images are rendered on access
 simulator      env.sim, env.robots[0], env.objects_dict: MuJoCo's model and data under robosuite's names
 domain         env.env: one task that is reset and stepped; task files as LIBERO's dictionaries
 env_wrapper    OffScreenRenderEnv and related classes
 venv           vectorised environments, in this process or in others
-planned        the episodes of an experiment as a LIBERO suite
 recorder       plays the episodes of the plan and records them
 executor       starts the script and collects its episodes
 

@@ -11,9 +11,8 @@ import numpy as np
 from assay import tasks
 from assay.errors import StateError, TaskError, did_you_mean
 from assay.extensions.dropin import Partial
-from assay.extensions.dropin.planned import EVERYWHERE, plan
 from assay.extensions.dropin.recorder import note_language_read
-from assay.extensions.dropin.session import get_libero_path, states_file, suite_entries
+from assay.extensions.dropin.session import EVERYWHERE, get_libero_path, plan, states_file, suite_entries
 from assay.tasks.formats.init_files import read_states
 
 BENCHMARK_MAPPING: dict[str, Any] = {}

@@ -17,14 +17,12 @@ from assay import tasks
 from assay.errors import TaskError, did_you_mean
 from assay.extensions.dropin import Partial
 from assay.extensions.dropin.observations import CameraSettings, Observations, Sensors, flip_rows
-from assay.extensions.dropin.planned import planned_task
 from assay.extensions.dropin.recorder import Recorder
-from assay.extensions.dropin.session import compile_task
+from assay.extensions.dropin.session import compile_task, planned_task
 from assay.extensions.dropin.simulator import MjSim, ObjectState, Robot, SceneObject
+from assay.sim import InitialState, Observation
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
-from assay.sim.observation import Observation
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, OBSERVED_SUBSTEP, SUBSTEPS, Simulation
-from assay.sim.states import InitialState
 from assay.tasks import Atom, Instruction, Predicate, Task
 from assay.tasks.bddl.reader import problem_name, workspace_category
 
@@ -328,10 +326,6 @@ class Domain(Partial):
             raise TaskError(f"unknown predicate '{name}': {did_you_mean(name.lower(), predicates)}")
         return self._simulation.holds(Atom(predicates[name.lower()], tuple(arguments)))
 
-    def is_fixture(self, object_name: str) -> bool:
-        """Return whether an object is a fixture."""
-        return object_name in self.fixtures_dict
-
     def get_object(self, object_name: str) -> SceneObject | None:
         """Return the object or fixture with a given name."""
         return self.objects_dict.get(object_name) or self.fixtures_dict.get(object_name)
@@ -354,10 +348,6 @@ class Domain(Partial):
     observation_names = property(lambda self: set(self._sensors.read(self._latest)))
     """Keys of the observations."""
     _visualizations = frozenset({"env", "robots", "grippers"})
-
-    def observation_spec(self) -> Observations:
-        """Return the latest observation."""
-        return self._get_observations()
 
 
 def _number_instances(simulation: Simulation) -> tuple[np.ndarray, list[str]]:

@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +19,6 @@ from assay.sim.render import CAMERAS
 from assay.sim.simulation import CONTROL_HZ
 from assay.tasks import Arena
 from assay.tasks.bddl.reader import problem_name
-
-AnyClass = TypeVar("AnyClass", bound=type)
 
 _FIXED_OPTIONS: dict[str, tuple[Any, ...]] = {
     "robots": (["Panda"], ("Panda",), "Panda"),
@@ -192,9 +190,3 @@ TASK_MAPPING: dict[str, Callable[..., Any]] = dict.fromkeys(
     lambda bddl_file_name, controller_configs=None, **options: ControlEnv(bddl_file_name, **options).env,
 )
 """Functions that create LIBERO's problems, by problem name; the controller is always LIBERO's."""
-
-
-def register_problem(target_class: AnyClass) -> AnyClass:
-    """Register a problem under the name of its class."""
-    TASK_MAPPING[target_class.__name__.lower()] = target_class
-    return target_class

@@ -18,9 +18,8 @@ from pathlib import Path
 
 from assay.episodes import Episode, EpisodeSpec, task_of
 from assay.errors import AssayError, RunError
-from assay.extensions.dropin.planned import EVERYWHERE, group_specs, write_plan
 from assay.extensions.dropin.recorder import CERTAIN, PROVISIONAL, failed_start
-from assay.extensions.dropin.session import PATH, VARIABLE, DropinSession
+from assay.extensions.dropin.session import EVERYWHERE, PATH, VARIABLE, DropinSession, group_specs, write_plan
 from assay.runs.executor import Done, Event, WorkerConfig
 from assay.runs.schedulers.plan import Scheduler
 from assay.sim.packs.registry import load_pack

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.sim.compile import CompiledScene
+from assay.sim import CompiledScene, Observation
 from assay.sim.controller import single_precision_matrix
-from assay.sim.observation import Observation
 
 PROPRIOCEPTION = "robot0_proprio-state"
 OBJECTS = "object-state"

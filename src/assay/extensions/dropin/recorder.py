@@ -15,10 +15,8 @@ import numpy as np
 
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Stepwise, no_trajectory
 from assay.errors import AssayError, PolicyError, one_line
-from assay.extensions.dropin.planned import SuiteTask
-from assay.extensions.dropin.session import session
-from assay.sim.observation import Observation
-from assay.sim.simulation import Simulation
+from assay.extensions.dropin.session import SuiteTask, session
+from assay.sim import Observation, Simulation
 from assay.sim.world import LiberoEnv
 from assay.support.files import replacing
 from assay.tasks import Task

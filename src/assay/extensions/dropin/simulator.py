@@ -119,11 +119,6 @@ class MjData(_MujocoWrapper):
         """Return the orientation of a body, (w, x, y, z)."""
         return np.asarray(self._data.xquat[find_id(self._owner._model, "body", name)])
 
-    def get_sensor(self, name: str) -> float:
-        """Return the first value of a sensor."""
-        sensor = find_id(self._owner._model, "sensor", name)
-        return float(self._data.sensordata[self._owner._model.sensor_adr[sensor]])
-
 
 def _add_joint_methods(vector: str, addresses: str, sizes: Mapping[Any, int]) -> None:
     """Add ``get_joint_qpos_addr``, ``get_joint_qpos`` and ``set_joint_qpos``, and their qvel counterparts."""

@@ -4,9 +4,9 @@ sources/      episodes from data sets, stored runs and the built-in demonstratio
 pairs         usable key frames, and pairs of them with a visible change in between
 drafts/       sets of four options; the correct one is drawn afterwards, so that no text gives it away
 build         a folder of questions with images
-leak          probes that try to guess answers without seeing the question's images
+leak          baselines, and probes that try to guess answers without seeing the question's images
 asking/       models behind endpoints, prompts and answer files
-annotations   human answers, reviews and error categories
+annotations   human answers, reviews, reviewed question sets and error categories
 scoring/      accuracies, contrasts, error analyses, and the report with the tables of the ActionEQA paper
 """
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,24 +10,14 @@ from itertools import chain, zip_longest
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 
 from assay import __version__
 from assay.extensions.eqa.actions import ActionLevel, Turning
 from assay.extensions.eqa.drafts import Draft, OptionMethod, Plan, Shot, WrongInstructions, plan_drafts
 from assay.extensions.eqa.episode import EpisodeSource, Tally
 from assay.extensions.eqa.pairs import PreparedEpisode, prepare_episodes
-from assay.extensions.eqa.question import (
-    FOLDER_FILES,
-    LETTERS,
-    PICTURES,
-    Question,
-    QuestionError,
-    QuestionKind,
-    save,
-)
-from assay.extensions.eqa.views import CameraView
-from assay.extensions.eqa.wording import write_text
+from assay.extensions.eqa.question import FOLDER_FILES, LETTERS, Question, QuestionError, QuestionKind, save
+from assay.extensions.eqa.views import CameraView, save_image, write_text
 from assay.support.files import making
 
 
@@ -153,7 +142,6 @@ def write_questions(
 
     Questions with two identical options in some view are skipped.
     """
-    (out / PICTURES).mkdir(parents=True, exist_ok=True)
     frames: defaultdict[int, set[int]] = defaultdict(set)
     for draft in chain(*drafts.values()):
         for shot in (*draft.shots, *draft.option_shots):
@@ -204,12 +192,3 @@ def write_questions(
         tally.add(IDENTICAL_OPTIONS, count=len(group) - len(distinct))
         questions[kind] = [question(draft, view) for draft in distinct for view in views]
     return questions
-
-
-def save_image(out: Path, image: np.ndarray) -> str:
-    """Write an image and return its name relative to ``out``: an uninformative hash of its pixels."""
-    digest = hashlib.sha256(repr(image.shape).encode() + image.tobytes()).hexdigest()[:24]
-    name = f"{PICTURES}/{digest}.png"
-    if not (out / name).exists():
-        Image.fromarray(image).save(out / name, compress_level=1)
-    return name

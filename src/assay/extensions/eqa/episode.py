@@ -1,15 +1,22 @@
-"""A robot episode from any data set, and a tally of skipped data."""
+"""A robot episode from any data set, cameras that read its recorded images, and a tally of skipped data."""
 
 from __future__ import annotations
 
+import io
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+from PIL import Image
 
+from assay.errors import AssayError
 from assay.extensions.eqa.actions import SIZE, ActionLevel
+from assay.extensions.eqa.question import UnreadableError
+from assay.support.images import Orientation, orient
+from assay.support.video import stills
 
 EPISODES_FOUND = "episodes found"
 """Tally entry under which sources count every episode, usable or not."""
@@ -132,3 +139,48 @@ def state_fault(states: np.ndarray) -> str:
     if states[:, 6].min() < -0.1 or states[:, 6].max() > 1.1:
         return "gripper values outside the data set's range"
     return ""
+
+
+@dataclass(frozen=True, slots=True)
+class VideoCamera:
+    """A section of a video file."""
+
+    path: Path
+    start: float
+    """Start of the section, in seconds."""
+    fps: float
+    orientation: Orientation = Orientation.UPRIGHT
+    """Orientation of the stored images; they are returned upright."""
+
+    def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
+        """Read frames; see `Camera`."""
+        images: dict[int, np.ndarray] = {}
+        try:
+            for frame, picture in stills(self.path, frames, start=self.start, fps=self.fps):
+                pixels = picture.to_ndarray(format="gray" if grey else "rgb24")
+                images[frame] = orient(pixels, self.orientation)
+        except AssayError as error:
+            raise UnreadableError(str(error)) from error
+        return [images[frame] for frame in frames]
+
+
+@dataclass(frozen=True, slots=True)
+class StillsCamera:
+    """Images encoded separately as JPEG or PNG."""
+
+    load: Callable[[], Sequence[bytes]]
+    """Function that returns every encoded image of the episode."""
+
+    def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
+        """Read frames; see `Camera`."""
+        files = self.load()
+        pictures = []
+        for frame in frames:
+            try:
+                with Image.open(io.BytesIO(files[frame])) as picture:
+                    if grey:
+                        picture.draft("L", None)  # skips the decoding of a JPEG's colours
+                    pictures.append(np.asarray(picture.convert("L" if grey else "RGB")))
+            except (OSError, SyntaxError, IndexError, ValueError, Image.DecompressionBombError) as error:
+                raise UnreadableError(f"frame {frame} is not an image: {error}") from error
+        return pictures

@@ -19,20 +19,11 @@ from PIL import Image, UnidentifiedImageError
 from pydantic import ValidationError
 
 from assay.extensions.eqa.actions import SIZE, ActionLevel
-from assay.extensions.eqa.build import BuildResult, save_image
+from assay.extensions.eqa.build import BuildResult
 from assay.extensions.eqa.episode import Tally
-from assay.extensions.eqa.question import (
-    FOLDER_FILES,
-    LETTERS,
-    PICTURES,
-    Question,
-    QuestionError,
-    QuestionKind,
-    save,
-)
+from assay.extensions.eqa.question import FOLDER_FILES, LETTERS, Question, QuestionError, QuestionKind, save
 from assay.extensions.eqa.sources.schema import FAR, NEAR
-from assay.extensions.eqa.views import CameraView
-from assay.extensions.eqa.wording import write_text
+from assay.extensions.eqa.views import CameraView, save_image, write_text
 from assay.support.files import making
 from assay.tasks.checks import validation_reason
 
@@ -74,7 +65,6 @@ def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -
         raise QuestionError(f"{path}: no JSON-lines file (*.jsonl)")
     tally = Tally()
     with making(out, ours=set(FOLDER_FILES)) as folder:
-        (folder / PICTURES).mkdir(parents=True, exist_ok=True)
         questions: dict[str, Question] = {}
         for file in files:
             try:

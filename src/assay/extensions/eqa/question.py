@@ -151,6 +151,16 @@ def sample_questions(
     return drawn
 
 
+def sample_examples(
+    questions: Sequence[Question], count: int, seed: int
+) -> dict[tuple[QuestionKind, str], list[Question]]:
+    """Draw ``count`` questions of each kind and view as examples."""
+    groups: dict[tuple[QuestionKind, str], list[Question]] = {}
+    for question in questions:
+        groups.setdefault((question.kind, question.view), []).append(question)
+    return {key: sample_questions(group, [key[0]], count, seed) for key, group in sorted(groups.items())}
+
+
 def save(folder: Path, questions: Sequence[Question], build_info: dict[str, object]) -> None:
     """Write questions to a folder that already contains their images."""
     text = "".join(f"{question.model_dump_json()}\n" for question in questions)

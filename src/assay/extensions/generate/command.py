@@ -42,41 +42,37 @@ def generate(
     found after many draws are reported and left out. Use the scenes with --tasks FOLDER in assay try, run, collect and
     certify.
     """
-    from assay.extensions.generate.scenes import (
-        MAX_DRAWS,
-        SHARES,
-        LabelTargets,
-        SceneRequest,
-        count_labels,
-        write_scenes,
-    )
+    from assay.extensions.generate import scenes
+    from assay.extensions.generate.scenes import LabelTargets, SceneRequest
 
     if labels not in list(LabelTargets):
         raise TaskError(f"--labels '{labels}': {did_you_mean(labels, [*LabelTargets])}")
     request = SceneRequest(seed, per_scene, assets or "primitives", tries, LabelTargets(labels))
     with progress_bar() as bar:
         progress = bar.add_task("scenes", total=count)
-        index = write_scenes(
+        index = scenes.write_scenes(
             out,
             request,
             count,
             workers=workers or os.cpu_count() or 1,
             on_scene=lambda number: bar.update(progress, advance=1),
         )
-    scenes = index["scenes"].values()
-    count_of_tasks = sum(len(scene["tasks"]) for scene in scenes)
-    say(f"{number_of(len(scenes), 'scene')} with {number_of(count_of_tasks, 'task')} in {out}")
+    generated = index["scenes"].values()
+    count_of_tasks = sum(len(scene["tasks"]) for scene in generated)
+    say(f"{number_of(len(generated), 'scene')} with {number_of(count_of_tasks, 'task')} in {out}")
     if index["failed"]:
-        say(f"no suitable scene found after {MAX_DRAWS} draws for {', '.join(index['failed'])}")
-    counts, has_targets = count_labels(index), request.labels is LabelTargets.LIBERO_X
+        say(f"no suitable scene found after {scenes.MAX_DRAWS} draws for {', '.join(index['failed'])}")
+    counts, has_targets = scenes.count_labels(index), request.labels is LabelTargets.LIBERO_X
     numbers = [Column(name, justify="right") for name in ("tasks", "target")[: 1 + has_targets]]
     table = table_of("family", "label", *numbers)
-    for label, share in SHARES.items():
+    for label, share in scenes.SHARES.items():
         aim = [f"{share * count_of_tasks:.0f}"] if has_targets else []
         table.add_row(label.family, label.value, str(counts[label]), *aim)
     output.print(table)
     if has_targets and count_of_tasks:
-        misses = {label: abs(counts[label] / count_of_tasks - share) for label, share in SHARES.items()}
+        misses = {
+            label: abs(counts[label] / count_of_tasks - share) for label, share in scenes.SHARES.items()
+        }
         furthest = max(misses, key=lambda label: misses[label])
         mean = sum(misses.values()) / len(misses)
         say(
@@ -85,7 +81,7 @@ def generate(
         )
     table = table_of("rejected", "reason")
     refused: Counter[str] = Counter()
-    for scene in (*scenes, *index["failed"].values()):
+    for scene in (*generated, *index["failed"].values()):
         refused.update(scene["refused"])
     for reason, times in refused.most_common():
         table.add_row(str(times), reason)

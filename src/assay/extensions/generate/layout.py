@@ -9,20 +9,8 @@ from typing import TypeVar
 import numpy as np
 
 from assay.errors import PlacementError
-from assay.extensions.generate.kit import (
-    COLOURS,
-    GROCERIES,
-    PATTERNS,
-    RECEPTACLES,
-    SIZES,
-    SUPERLATIVES,
-    Composition,
-    Furniture,
-    ObjectKind,
-    Opening,
-    Receptacle,
-    Variation,
-)
+from assay.extensions.generate import kit
+from assay.extensions.generate.kit import Composition, Furniture, ObjectKind, Opening, Receptacle, Variation
 from assay.perturb.world.ground import Ground, Spot, add_entity
 from assay.perturb.world.staging import LIFTS
 from assay.sim.footprints import footprint
@@ -103,10 +91,10 @@ def draw(
     builder = _Builder(Scene(arena, (), (), (), (), staging=Staging(lift=lift)), rng)
     for piece in furniture:
         builder.furnish(piece)
-    receptacles = [receptacle for receptacle in RECEPTACLES.values() if receptacle.category in categories]
+    receptacles = [receptacle for receptacle in kit.RECEPTACLES.values() if receptacle.category in categories]
     study = arena is Arena.STUDY  # there the furniture has compartments
     chosen = dict.fromkeys(
-        _some(rng, [*receptacles, RECEPTACLES["plate"]], int(rng.integers(2)) + (not study))
+        _some(rng, [*receptacles, kit.RECEPTACLES["plate"]], int(rng.integers(2)) + (not study))
     )
     for number, receptacle in enumerate(chosen):  # the plate is the smallest: twice as often
         obj = SceneObject(builder.entity(receptacle.category), receptacle.noun, receptacle=receptacle)
@@ -127,24 +115,24 @@ def draw(
     drawn = dict.fromkeys(_some(rng, kinds, len(kinds)))
     first, second = sorted(drawn, key=lambda kind: kind.noun not in needed)[:2]
     for number, obj in enumerate(_distinguishable(builder, first, rng, composition)):
-        ranked = not SUPERLATIVES.keys().isdisjoint(obj.adjectives)  # "middle" requires all three sizes
+        ranked = not kit.SUPERLATIVES.keys().isdisjoint(obj.adjectives)  # "middle" requires all three sizes
         builder.place(obj, needed=number < 2 or ranked)
     count = _choice(rng, composition.alike)
-    name = _choice(rng, list(COLOURS)) if rng.random() < composition.coloured else ""
+    name = _choice(rng, list(kit.COLOURS)) if rng.random() < composition.coloured else ""
     for _ in range(count):
-        finish = Finish(COLOURS[name]) if name else None
+        finish = Finish(kit.COLOURS[name]) if name else None
         obj = SceneObject(builder.entity(second.category, finish), second.noun, (name,) if name else ())
         builder.place(obj, beside=rng.random() < 0.5, needed=False)
     if any(obj.noun == "stove" for obj in builder.objects) and "moka_pot" in categories:
         builder.place(SceneObject(builder.entity("moka_pot"), "moka pot"), needed=False)
     others = [
         grocery
-        for grocery in GROCERIES
+        for grocery in kit.GROCERIES
         if grocery in categories and grocery not in (*first.similar_groceries, *second.similar_groceries)
     ]
     wanted = _choice(rng, composition.groceries)
     for category in _some(rng, others, min(wanted, MAX_OBJECTS - len(builder.scene.objects))):
-        builder.place(SceneObject(builder.entity(category), GROCERIES[category]), needed=False)
+        builder.place(SceneObject(builder.entity(category), kit.GROCERIES[category]), needed=False)
     return SceneDraft(builder.scene, tuple(builder.objects), Ground(builder.scene))
 
 
@@ -152,27 +140,29 @@ def _distinguishable(
     builder: _Builder, kind: ObjectKind, rng: np.random.Generator, composition: Composition
 ) -> list[SceneObject]:
     """Return two or three objects of one kind that differ in colour, pattern or size; one of them may be duplicated."""
-    names = [str(name) for name in rng.permutation(list(COLOURS))]
+    names = [str(name) for name in rng.permutation(list(kit.COLOURS))]
     by_size = (Variation.SIZE, Variation.COLOUR_AND_SIZE)
     ways = [way for way in composition.ways if kind.resized or way not in by_size]
     way = _choice(rng, ways)
     looks: list[tuple[tuple[str, ...], Finish, float]]
-    plain = Finish(COLOURS[names[0]])
+    plain = Finish(kit.COLOURS[names[0]])
     if way is Variation.COLOUR:
         count = 2 + int(rng.integers(2))
-        looks = [((name,), Finish(COLOURS[name]), 1.0) for name in names[:count]]
+        looks = [((name,), Finish(kit.COLOURS[name]), 1.0) for name in names[:count]]
     elif way is Variation.PATTERN:
-        colour = COLOURS[next(name for name in names if name != "black")]  # patterns are invisible on black
+        colour = kit.COLOURS[
+            next(name for name in names if name != "black")
+        ]  # patterns are invisible on black
         looks = [(("plain",), Finish(colour), 1.0)]
-        looks += [((word,), Finish(colour, pattern), 1.0) for word, pattern in PATTERNS.items()]
+        looks += [((word,), Finish(colour, pattern), 1.0) for word, pattern in kit.PATTERNS.items()]
         looks = _some(rng, looks, 2 + int(rng.integers(2)))
     elif way is Variation.SIZE:
-        words = (SIZES, SUPERLATIVES)[int(rng.integers(2))]
+        words = (kit.SIZES, kit.SUPERLATIVES)[int(rng.integers(2))]
         looks = [((word,), plain, factor) for word, factor in words.items()]
     else:
-        other = Finish(COLOURS[names[1]])
-        looks = [((word, names[0]), plain, factor) for word, factor in SIZES.items()]
-        looks.append((("small", names[1]), other, SIZES["small"]))
+        other = Finish(kit.COLOURS[names[1]])
+        looks = [((word, names[0]), plain, factor) for word, factor in kit.SIZES.items()]
+        looks.append((("small", names[1]), other, kit.SIZES["small"]))
     if way in (Variation.COLOUR, Variation.PATTERN) and rng.random() < composition.doubled:
         looks.append(looks[0])
     return [

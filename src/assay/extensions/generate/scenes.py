@@ -23,8 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay import tasks
-from assay.episodes import Outcome, rollout
-from assay.episodes.spec import EpisodeSpec
+from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.errors import AssayError, PlacementError, TaskError
 from assay.experiments.labels import label_sets
 from assay.extensions.generate.kit import LIBERO_X_LABELS, LIBERO_X_TASKS, load_composition

@@ -12,7 +12,7 @@ provide(
 provide(
     "tracker",
     {
-        "wandb": "assay.extensions.interop.exporting.trackers:Wandb",
-        "trackio": "assay.extensions.interop.exporting.trackers:Trackio",
+        "wandb": "assay.extensions.interop.exporting:Wandb",
+        "trackio": "assay.extensions.interop.exporting:Trackio",
     },
 )

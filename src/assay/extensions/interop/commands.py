@@ -140,7 +140,7 @@ def export(
         raise RunError("no output given; use --parquet FILE, --csv FILE, --json FILE or --to TOOL")
     with Store.reading(path) as store:
         if to is not None:
-            from assay.extensions.interop.exporting.exporters import export_to
+            from assay.extensions.interop.exporting import export_to
 
             said = export_to(to, store, out, episodes, most, size=size, project=project, dataset=dataset)
             say(said)

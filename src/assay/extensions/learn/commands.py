@@ -56,8 +56,9 @@ def collect(
     request more episodes to extend it.
     """
     from assay import tasks
-    from assay.extensions.learn.demonstrations import Recipe, max_attempts
-    from assay.extensions.learn.demonstrations import collect as record
+    from assay.extensions.learn.demonstrations.collect import collect as record
+    from assay.extensions.learn.demonstrations.collect import max_attempts
+    from assay.extensions.learn.demonstrations.dataset import Recipe
     from assay.support.images import parse_orientation
 
     chosen, recipe = tasks.resolve(selection), Recipe(noise, starts, relocate)
@@ -138,8 +139,7 @@ def learn(
     """
     from pydantic import ValidationError
 
-    from assay.extensions.learn.visuomotor.frames import read
-    from assay.extensions.learn.visuomotor.settings import Head, Input, NetworkSettings
+    from assay.extensions.learn.visuomotor.inputs import Head, Input, NetworkSettings, read
     from assay.support.images import parse_orientation
     from assay.support.training import Schedule, TrainingProgress, require_torch
 

@@ -16,7 +16,7 @@ provide(
         "libero-para": "assay.extensions.papers.libero_para.release:libero_para",
         "libero-pro": "assay.extensions.papers.libero_pro.release:libero_pro",
         "libero-x": "assay.extensions.papers.libero_x.release:libero_x",
-        "libero-plus": "assay.extensions.papers.libero_plus.release:libero_plus",
+        "libero-plus": "assay.extensions.papers.libero_plus:libero_plus",
     },
 )
 provide(
@@ -24,6 +24,6 @@ provide(
     {
         "releases": "assay.extensions.papers.releases",
         "libero-pro": "assay.extensions.papers.libero_pro.perturbations",
-        "libero-plus": "assay.extensions.papers.libero_plus.perturbations",
+        "libero-plus": "assay.extensions.papers.libero_plus",
     },
 )

@@ -128,7 +128,7 @@ def score(
     Exit status 1 if a row has no score; the column pd_warning gives the reason.
     """
     from assay.extensions.paraphrasing.score_table import WARNING, WARNING_SEPARATOR, read_table, score_table
-    from assay.perturb.words.distance.models import MINILM
+    from assay.perturb.words.distance import models
     from assay.perturb.words.distance.pride import scorer
     from assay.support.files import replacing
 
@@ -140,12 +140,12 @@ def score(
                 frame,
                 alpha=alpha,
                 baselines=baselines or bert_model is not None,
-                bert_model=bert_model or MINILM,
+                bert_model=bert_model or models.MINILM,
                 on_scored=lambda count: bar.advance(task, count),
             )
         scored.write_csv(unfinished)
     refused = scored["pd"].null_count()
-    say(f"{len(frame) - refused} pairs scored with {scorer().parser} and {MINILM}: {out}")
+    say(f"{len(frame) - refused} pairs scored with {scorer().parser} and {models.MINILM}: {out}")
     notes = scored[WARNING].drop_nulls() if WARNING in scored.columns else ()
     for reason, count in Counter(note for text in notes for note in text.split(WARNING_SEPARATOR)).items():
         say(f"{count} x {reason}", aside=True)
@@ -160,28 +160,21 @@ def setup(
     ] = None,
 ) -> None:
     """Download the parser and the word embeddings if they are missing, and test them."""
-    from assay.perturb.words.distance.models import (
-        MINILM,
-        PARSER,
-        PARSER_VERSION,
-        ensure_minilm,
-        ensure_parser,
-        model_paths,
-    )
+    from assay.perturb.words.distance import models
 
     with progress_bar() as bar:
-        task = bar.add_task(f"{PARSER} {PARSER_VERSION}, 13 MB", total=3)
-        ensure_parser()
-        bar.update(task, advance=1, description=f"{MINILM}, 84 MB")
-        ensure_minilm()
+        task = bar.add_task(f"{models.PARSER} {models.PARSER_VERSION}, 13 MB", total=3)
+        models.ensure_parser()
+        bar.update(task, advance=1, description=f"{models.MINILM}, 84 MB")
+        models.ensure_minilm()
         bar.update(task, advance=1, description="testing")
         from assay.perturb.words.distance import distance
 
         score = distance("turn on the stove", "turn on the range")
     if record is not None:
-        record.write_text("".join(f"{path.absolute()}\n" for path in model_paths()), encoding="utf-8")
+        record.write_text("".join(f"{path.absolute()}\n" for path in models.model_paths()), encoding="utf-8")
     say(
-        f"distances work, with {score.parser} and {MINILM}: "
+        f"distances work, with {score.parser} and {models.MINILM}: "
         f"'turn on the range' is {score.pd:.2f} from 'turn on the stove'"
     )
 
@@ -280,8 +273,7 @@ def llm(
     Replies are cached in OUT.answers, so running the same command again resumes without repeating requests. Exit
     status 1 if a cell has too few paraphrases.
     """
-    from assay.extensions.paraphrasing.pipeline import paraphrases
-    from assay.extensions.paraphrasing.prompts import read_prompts
+    from assay.extensions.paraphrasing.pipeline import paraphrases, read_prompts
     from assay.perturb.words.grid import table
     from assay.perturb.words.grid.cells import CELLS
     from assay.support.files import replacing

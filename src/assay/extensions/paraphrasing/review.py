@@ -97,13 +97,7 @@ def review(
     First pass --sheet review.html, open the sheet in a browser and save decisions.csv from it; then pass
     --decisions decisions.csv --out accepted.csv. Rows without a decision are kept.
     """
-    from assay.extensions.paraphrasing.human_check import (
-        ACCEPT,
-        DECISION_COLUMNS,
-        REJECT,
-        read_decisions,
-        write_sheet,
-    )
+    from assay.extensions.paraphrasing import human_check
     from assay.perturb.words.grid.table import open_table, read_grid
     from assay.support.files import replacing
 
@@ -124,7 +118,7 @@ def review(
             with replacing(sheet) as unfinished:
                 unfinished.write_text(page, encoding="utf-8")
         elif sheet.suffix.lower() == ".csv":
-            write_sheet(sheet, dict(enumerate(rows, start=1)), DECISION_COLUMNS)
+            human_check.write_sheet(sheet, dict(enumerate(rows, start=1)), human_check.DECISION_COLUMNS)
         else:
             raise PerturbationError(f"--sheet '{sheet}': expected a file that ends in .html or .csv")
         say(f"{len(rows)} paraphrases in {sheet}", aside=True)
@@ -134,7 +128,7 @@ def review(
         raise PerturbationError("--decisions needs --out FILE.csv")
     if out.resolve() == table.resolve():
         raise PerturbationError(f"--out '{out}' is the input table; choose another file")
-    decided = read_decisions(decisions, rows)
+    decided = human_check.read_decisions(decisions, rows)
     with (
         open_table(table) as reader,
         replacing(out) as unfinished,
@@ -142,12 +136,12 @@ def review(
     ):
         writer = csv.DictWriter(file, reader.fieldnames or (), lineterminator="\n", extrasaction="ignore")
         writer.writeheader()
-        writer.writerows(compress(reader, (decision != REJECT for decision in decided)))
-    accepted, rejected = decided.count(ACCEPT), decided.count(REJECT)
+        writer.writerows(compress(reader, (decision != human_check.REJECT for decision in decided)))
+    accepted, rejected = decided.count(human_check.ACCEPT), decided.count(human_check.REJECT)
     undecided = len(decided) - accepted - rejected
     say(f"{accepted} accepted, {rejected} rejected, {undecided} without a decision")
     pairs = zip(rows, decided, strict=True)
-    cells = Counter(row.key for row, decision in pairs if decision == REJECT)
+    cells = Counter(row.key for row, decision in pairs if decision == human_check.REJECT)
     for (object_type, action_type), count in cells.most_common():
         say(f"rejected {count:>5} in obj={object_type},act={action_type}")
     say(f"{len(rows) - rejected} paraphrases in {out}", aside=True)
@@ -157,7 +151,7 @@ def _review_page(
     table: Sequence[GridRow], faults: Sequence[Fault], pictures: Mapping[str, Path], *, name: str
 ) -> str:
     """Render a table as a page, with rows by task and cell, violated rules and images of the initial scenes."""
-    from assay.extensions.paraphrasing.human_check import DECISION_COLUMNS
+    from assay.extensions.paraphrasing import human_check
     from assay.report.rendering import render
 
     flaws: dict[int, list[str]] = {}
@@ -180,7 +174,9 @@ def _review_page(
         ]
         picture = base64.b64encode(image.read_bytes()).decode() if image is not None else ""
         tasks.append({"task": task, "original": original, "picture": picture, "cells": cells})
-    return render("review.html.jinja", name=name, count=len(table), columns=DECISION_COLUMNS, tasks=tasks)
+    return render(
+        "review.html.jinja", name=name, count=len(table), columns=human_check.DECISION_COLUMNS, tasks=tasks
+    )
 
 
 def agree(
@@ -218,28 +214,23 @@ def agree(
 
     Lists the paraphrases that fail the strict criterion, with their cells.
     """
-    from assay.extensions.paraphrasing.human_check import (
-        ANNOTATION_COLUMNS,
-        agreement,
-        check_distinct,
-        read_sheets,
-        sample,
-        write_sheet,
-    )
+    from assay.extensions.paraphrasing import human_check
     from assay.perturb.words.grid.table import read, with_tasks
 
     if export is not None:
-        check_distinct(tables)
-        chosen = sample([row for table in tables for row in with_tasks(read(table))], share, seed)
+        human_check.check_distinct(tables)
+        chosen = human_check.sample([row for table in tables for row in with_tasks(read(table))], share, seed)
         scenes: dict[str, str] = {}
         if pictures:
             load, folder = task_loader(selection), export.with_name(f"{export.stem}_scenes")
             files = draw_scenes([load(id) for id in sorted({row.task for row in chosen.values()})], folder)
             scenes = {id: f"{folder.name}/{file.name}" for id, file in files.items()}
-        write_sheet(export, chosen, ANNOTATION_COLUMNS, scenes)
+        human_check.write_sheet(export, chosen, human_check.ANNOTATION_COLUMNS, scenes)
         say(f"{len(chosen)} paraphrases in {export}", aside=True)
         return
-    result = agreement(read_sheets(tables, marks), strictness=strictness, confidence=confidence)
+    result = human_check.agreement(
+        human_check.read_sheets(tables, marks), strictness=strictness, confidence=confidence
+    )
     if out is not None and write_json(dataclasses.asdict(result), out):
         return
     for line in (

@@ -14,9 +14,9 @@ from typing import Any
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.extensions.tabletop.experiments import HARDER
 from assay.extensions.tabletop.measures.measure import TABLETOP
 from assay.extensions.tabletop.measures.scores import TaskScore, mean_of
+from assay.extensions.tabletop.prompts.perturbations import HARDER
 from assay.extensions.tabletop.tasks import KINDS
 from assay.extensions.tabletop.tasks.task import Level
 from assay.measures.result import MeasureError

@@ -9,18 +9,8 @@ from typing import Literal
 from assay.episodes import EpisodeSpec, Label, Perturbation
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
-from assay.extensions.tabletop.prompts.perturbations import (
-    Gobbledygook,
-    Harder,
-    OtherInstruction,
-    PermutedObjects,
-    PromptMask,
-    PromptParaphrase,
-    PromptPart,
-    TablePerturbation,
-    TextReferents,
-    Unit,
-)
+from assay.extensions.tabletop.prompts import perturbations
+from assay.extensions.tabletop.prompts.perturbations import Harder, PermutedObjects
 from assay.extensions.tabletop.tasks import TableEntry
 from assay.extensions.tabletop.tasks.task import Difficulty, parse_level
 from assay.extensions.tabletop.world.env import TABLETOP_WORLD
@@ -62,7 +52,9 @@ def tabletop(mistakes: bool = True, actions: int | None = None) -> Experiment:
     return _design(
         "tabletop",
         "Tasks with multimodal prompts at four levels of novelty and several difficulties (after CoGeLoT).",
-        lambda entry: [Variant(f"difficulty={difficulty}", (Harder(difficulty),)) for difficulty in HARDER],
+        lambda entry: [
+            Variant(f"difficulty={difficulty}", (Harder(difficulty),)) for difficulty in perturbations.HARDER
+        ],
         mistakes,
         actions,
     )
@@ -87,21 +79,21 @@ def prompts(
     def variants(entry: TableEntry) -> Iterator[Variant]:
         changes: list[tuple[str, tuple[Perturbation, ...]]] = [
             (condition, (change,))
-            for condition, change in PROMPT_CHANGES
+            for condition, change in perturbations.PROMPT_CHANGES
             if isinstance(change, PermutedObjects) or change.concerns(entry.kind)
         ]
         if order == "permuted":
             changes += [
-                (f"{name},{PERMUTED}", (*perturbations, PermutedObjects()))
-                for name, perturbations in changes
-                if name != PERMUTED
+                (f"{name},{perturbations.PERMUTED}", (*parts, PermutedObjects()))
+                for name, parts in changes
+                if name != perturbations.PERMUTED
             ]
-        yield from (Variant(condition, perturbations) for condition, perturbations in changes)
+        yield from (Variant(condition, parts) for condition, parts in changes)
         for level in harder:
             name, change = f"difficulty={level}", Harder(level)
             yield Variant(name, (change,))
-            for condition, perturbations in changes:
-                yield Variant(f"{name},{condition}", (change, *perturbations))
+            for condition, parts in changes:
+                yield Variant(f"{name},{condition}", (change, *parts))
 
     return _design(
         "prompts",
@@ -110,16 +102,3 @@ def prompts(
         mistakes,
         actions,
     )
-
-
-HARDER = tuple(difficulty for difficulty in Difficulty if difficulty is not Difficulty.DEFAULT)
-PERMUTED = "order=permuted"
-PROMPT_CHANGES: tuple[tuple[str, TablePerturbation | PermutedObjects], ...] = (
-    ("paraphrase", PromptParaphrase()),
-    ("referents=text", TextReferents()),
-    *((f"gobbledygook={unit}", Gobbledygook(unit)) for unit in Unit),
-    *((f"mask={part}", PromptMask(part)) for part in PromptPart),
-    ("instruction=other", OtherInstruction()),
-    (PERMUTED, PermutedObjects()),
-)
-"""Conditions that change the prompt or the object order, with their perturbations."""

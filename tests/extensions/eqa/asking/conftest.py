@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.model_server import ModelServer, Reply
 
-from assay.extensions.eqa.asking.settings import ModelSettings
+from assay.extensions.eqa.commands.shared import ModelSettings
 from assay.extensions.eqa.question import LETTERS, Question, load
 
 from ..conftest import small_set

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.extensions.eqa.asking.prompts import Prompting, Style, find_image, sample_examples
-from assay.extensions.eqa.question import Question, QuestionError, QuestionKind
+from assay.extensions.eqa.asking.prompts import Prompting, Style, find_image
+from assay.extensions.eqa.question import Question, QuestionError, QuestionKind, sample_examples
 from assay.support.llm.protocols import ModelImage
 
 DIRECT, STEPS = Prompting.of(Style.DIRECT), Prompting.of(Style.STEPS)

@@ -13,12 +13,12 @@ import pytest
 
 from assay.extensions.eqa.annotations import Annotations
 from assay.extensions.eqa.asking.answers import MAX_TEXT, Answer, AnswerState, read, write
-from assay.extensions.eqa.asking.models import Model
 from assay.extensions.eqa.asking.prompts import Prompting, Style
 from assay.extensions.eqa.asking.session import (
     MAX_FAILURES,
     MAX_REFUSALS,
     AskResult,
+    Model,
     ask,
     judge_answers,
     judge_prompt,
@@ -26,8 +26,8 @@ from assay.extensions.eqa.asking.session import (
     write_distractors,
     wrong_answers,
 )
-from assay.extensions.eqa.asking.settings import ModelSettings
 from assay.extensions.eqa.build import InstructionCase
+from assay.extensions.eqa.commands.shared import ModelSettings
 from assay.extensions.eqa.question import LETTERS, Question
 from assay.support.llm.client import Cache
 from assay.support.llm.protocols import KEY_VARIABLE, LLMError

@@ -8,7 +8,7 @@ import pytest
 from assay.extensions.eqa.annotations import Mistake
 from assay.extensions.eqa.asking.answers import Answer, AnswerState, write
 from assay.extensions.eqa.question import LETTERS, QuestionError, QuestionKind, load
-from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
+from assay.extensions.eqa.scoring.accuracy import AnswerSheet
 from assay.extensions.eqa.scoring.report import report
 from assay.extensions.eqa.scoring.results import ModelFacts, ReportData
 from assay.extensions.eqa.scoring.score import Score

@@ -14,8 +14,7 @@ from assay.extensions.eqa.annotations import Annotations, Mistake
 from assay.extensions.eqa.asking.answers import Answer, AnswerState, write
 from assay.extensions.eqa.asking.session import ask_baseline
 from assay.extensions.eqa.question import LETTERS, Question, QuestionError, QuestionKind, load
-from assay.extensions.eqa.scoring.accuracy import PARTS, cell_weights, mean_error
-from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
+from assay.extensions.eqa.scoring.accuracy import PARTS, AnswerSheet, cell_weights, mean_error
 from assay.extensions.eqa.scoring.report import report, warnings
 from assay.extensions.eqa.scoring.score import ModelScore, Score, _compare_models
 from assay.support.stats.intervals import Z, wilson_interval

@@ -7,7 +7,7 @@ from assay import tasks
 from assay.episodes import EpisodeSpec
 from assay.extensions.eqa.episode import SourceEpisode, Tally
 from assay.extensions.eqa.sources import open_source
-from assay.extensions.eqa.sources.demo import DemoSource, feasible_tasks
+from assay.extensions.eqa.sources.simulated import DemoSource, feasible_tasks
 from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.runs.store import Store
 

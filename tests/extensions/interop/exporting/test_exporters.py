@@ -9,7 +9,7 @@ import yaml
 from tests.conftest import Said
 
 from assay.errors import RunError
-from assay.extensions.interop.exporting.exporters import export_to
+from assay.extensions.interop.exporting import export_to
 from assay.runs.store import Store
 from assay.tasks.formats.lerobot import LerobotFolder
 

@@ -18,9 +18,9 @@ import pytest
 from assay import tasks
 from assay.episodes import EpisodeSpec, rollout
 from assay.errors import DemonstrationError
-from assay.extensions.learn.demonstrations import Recipe, collect, dataset, max_attempts
-from assay.extensions.learn.demonstrations.collect import Demonstrator
-from assay.extensions.learn.demonstrations.dataset import DemonstrationFolder, Demonstrations
+from assay.extensions.learn.demonstrations import dataset
+from assay.extensions.learn.demonstrations.collect import Demonstrator, collect, max_attempts
+from assay.extensions.learn.demonstrations.dataset import DemonstrationFolder, Demonstrations, Recipe
 from assay.policies.remote.convention import Convention
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.compile import CompiledScene
@@ -38,7 +38,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from assay import tasks
-from assay.extensions.learn.demonstrations import collect
+from assay.extensions.learn.demonstrations.collect import collect
 collect(Path(sys.argv[1]), tasks.resolve(sys.argv[2]), 1, size=int(sys.argv[3]))
 """
 

@@ -11,9 +11,15 @@ import pytest
 from PIL import Image
 
 from assay.errors import DemonstrationError
-from assay.extensions.learn.visuomotor.frames import CAMERAS, downscale, read
-from assay.extensions.learn.visuomotor.instructions import embed, wordings
-from assay.extensions.learn.visuomotor.settings import PROPRIOCEPTION_WIDTH, proprioception
+from assay.extensions.learn.visuomotor.inputs import (
+    CAMERAS,
+    PROPRIOCEPTION_WIDTH,
+    downscale,
+    embed,
+    proprioception,
+    read,
+    wordings,
+)
 from assay.support.images import Orientation
 
 STEPS = 12

@@ -7,9 +7,8 @@ import pytest
 
 from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
-from assay.extensions.learn.visuomotor.frames import read
+from assay.extensions.learn.visuomotor.inputs import Head, NetworkSettings, read
 from assay.extensions.learn.visuomotor.policy import VisuomotorPolicy
-from assay.extensions.learn.visuomotor.settings import Head, NetworkSettings
 from assay.policies.registry import check_address, load_policy
 from assay.policies.remote import codec
 from assay.policies.remote.openpi import CONVENTION

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from assay.errors import PolicyError
-from assay.extensions.learn.visuomotor.frames import FrameArrays, read
-from assay.extensions.learn.visuomotor.settings import Head, Input, NetworkSettings
+from assay.extensions.learn.visuomotor.inputs import FrameArrays, Head, Input, NetworkSettings, read
 from assay.support.training import Schedule, TrainingProgress
 
 torch = pytest.importorskip(

@@ -19,7 +19,7 @@ from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
 from assay.extensions.tabletop.tasks import KINDS, make
 from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
 from assay.extensions.tabletop.world.env import play
-from assay.extensions.tabletop.world.render import Photograph, render_picture
+from assay.extensions.tabletop.world.observation import Photograph, render_picture
 from assay.extensions.tabletop.world.scene import TableItem, TableScene
 from assay.perturb import apply_perturbations
 

@@ -1,6 +1,5 @@
 """Asking models and baselines the questions of a folder.
 
-models     models by address, such as ``gemini:NAME``
 prompts    built-in prompts, and prompts from a user's file
 session    ask questions; categorise mistakes (judge); write wrong instructions (distractors)
 answers    answer files; parsing the letter from a model's reply

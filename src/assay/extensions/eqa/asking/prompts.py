@@ -17,15 +17,8 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
-from assay.extensions.eqa.question import (
-    LETTERS,
-    PICTURES,
-    Question,
-    QuestionError,
-    QuestionKind,
-    sample_questions,
-)
-from assay.extensions.eqa.wording import action_of
+from assay.extensions.eqa.question import LETTERS, PICTURES, Question, QuestionError, QuestionKind
+from assay.extensions.eqa.views import action_of
 from assay.support.llm.protocols import ModelImage, ModelPrompt, Part
 from assay.tasks.checks import validation_reason
 
@@ -109,14 +102,6 @@ class Prompting(BaseModel, frozen=True, extra="forbid"):
             parts.append(texts()["asked"])
         parts += question_parts(question, folder, self)
         return ModelPrompt(self.system[question.kind], (*parts, self.ask[question.kind]))
-
-
-def sample_examples(questions: Sequence[Question], count: int, seed: int) -> Examples:
-    """Draw ``count`` questions of each kind and view as examples."""
-    groups: dict[tuple[QuestionKind, str], list[Question]] = {}
-    for question in questions:
-        groups.setdefault((question.kind, question.view), []).append(question)
-    return {key: sample_questions(group, [key[0]], count, seed) for key, group in sorted(groups.items())}
 
 
 def question_parts(question: Question, folder: Path, prompting: Prompting | None = None) -> tuple[Part, ...]:

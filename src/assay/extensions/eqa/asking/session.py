@@ -5,12 +5,13 @@ Failures are counted by reason, and the remaining requests continue.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -20,17 +21,52 @@ import polars as pl
 from assay import __version__
 from assay.extensions.eqa.annotations import Annotations, Mistake, error_categories
 from assay.extensions.eqa.asking.answers import MAX_TEXT, Answer, AnswerState, parse_letter, parse_tag
-from assay.extensions.eqa.asking.models import Model
 from assay.extensions.eqa.asking.prompts import Examples, Prompting, find_image, question_parts, texts
-from assay.extensions.eqa.baselines import BASELINES
-from assay.extensions.eqa.build import InstructionCase, save_image
+from assay.extensions.eqa.build import InstructionCase
 from assay.extensions.eqa.drafts.instructions import is_different
-from assay.extensions.eqa.question import PICTURES, Question, QuestionKind
-from assay.support.llm.client import Client
-from assay.support.llm.protocols import LLMError, ModelPrompt, RefusedError
+from assay.extensions.eqa.leak import BASELINES
+from assay.extensions.eqa.question import Question, QuestionKind
+from assay.extensions.eqa.views import save_image
+from assay.support.llm.client import Cache, Client, Ledger
+from assay.support.llm.protocols import Endpoint, LLMError, ModelPrompt, RefusedError
 from assay.support.streams import stream
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model that replies to prompts."""
+
+    name: str
+    """Address of the model."""
+    endpoint: Endpoint
+    cache: Cache
+    on_wait: Callable[[float], None] = lambda seconds: None
+    """Function that is called with each rate-limit delay, in seconds."""
+    ledger: Ledger = field(default_factory=Ledger)
+
+    def process(self, items: Iterable[T], work: Callable[[Client, T], Awaitable[None]]) -> None:
+        """Process items concurrently; the first exception cancels the remaining items and is re-raised."""
+        waiting = iter(items)
+
+        async def process_all() -> None:
+            async def worker() -> None:
+                for item in waiting:
+                    await work(client, item)
+
+            async with (
+                Client(self.endpoint, self.cache, self.ledger, self.on_wait) as client,
+                asyncio.TaskGroup() as group,
+            ):
+                for _ in range(self.endpoint.at_once):
+                    group.create_task(worker())
+
+        try:
+            asyncio.run(process_all())
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+
 
 MAX_FAILURES = 20
 """Number of consecutive questions without a reply after which an endpoint receives no further questions."""
@@ -266,7 +302,6 @@ def write_distractors(
     are derived from the correct one, so the four options may reveal it; `assay eqa leak` measures how strongly. Raises
     RefusedError if all requests would be refused.
     """
-    (folder / PICTURES).mkdir(parents=True, exist_ok=True)
     words = texts()
     instructions: dict[str, tuple[str, ...]] = {}
 

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import JsonFile, write_json
-from assay.extensions.eqa.asking.settings import ModelSettings
 from assay.extensions.eqa.commands import shared
 from assay.support.console import output, progress_bar, say, table_of, working
 
@@ -25,7 +24,7 @@ def ask(
         ),
     ],
     out: Annotated[Path, typer.Option(help="Answer file to write (JSON lines).")],
-    settings: ModelSettings,
+    settings: shared.ModelSettings,
     prompt: Annotated[
         str, typer.Option(help="Prompt: direct (a letter only), steps (reasoning first), or a YAML file.")
     ] = "direct",
@@ -45,15 +44,14 @@ def ask(
     interruption. Exit status 1 if a question is unanswered.
     """
     from assay.extensions.eqa.asking import answers as files
-    from assay.extensions.eqa.asking.models import is_baseline
-    from assay.extensions.eqa.asking.prompts import Prompting, sample_examples
+    from assay.extensions.eqa.asking.prompts import Prompting
     from assay.extensions.eqa.asking.session import ask as ask_model
     from assay.extensions.eqa.asking.session import ask_baseline
-    from assay.extensions.eqa.question import QuestionError, load, sample_questions
+    from assay.extensions.eqa.question import QuestionError, load, sample_examples, sample_questions
 
     prompting = Prompting.parse(prompt)
     questions = sample_questions(load(folder), shared.parse_kinds(kinds), per_kind, seed)
-    without_model = is_baseline(model, settings)
+    without_model = shared.is_baseline(model, settings)
     solved = sample_examples(questions, examples, seed) if examples and not without_model else {}
     example_ids = {question.id for group in solved.values() for question in group}
     questions = [question for question in questions if question.id not in example_ids]
@@ -103,8 +101,7 @@ def score(
     """
     from assay.extensions.eqa.annotations import FILE, Annotations
     from assay.extensions.eqa.question import QuestionError, load
-    from assay.extensions.eqa.scoring.accuracy import PARTS
-    from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
+    from assay.extensions.eqa.scoring.accuracy import PARTS, AnswerSheet
     from assay.extensions.eqa.scoring.report import report, warnings
     from assay.extensions.eqa.scoring.results import ModelFacts
     from assay.extensions.eqa.scoring.score import Score
@@ -194,7 +191,7 @@ def judge(
         list[Path], typer.Argument(metavar="ANSWERS...", help="Answer files written by assay eqa ask.")
     ],
     model: Annotated[str, typer.Option(help="Judge model: openai:NAME, anthropic:NAME or gemini:NAME.")],
-    settings: ModelSettings,
+    settings: shared.ModelSettings,
     per_kind: Annotated[
         int, typer.Option(min=1, help="Number of wrong answers to categorise per model and kind.")
     ] = 50,
@@ -208,11 +205,10 @@ def judge(
     """
     from assay.extensions.eqa.annotations import FILE, Annotations
     from assay.extensions.eqa.asking.answers import read
-    from assay.extensions.eqa.asking.models import is_baseline
     from assay.extensions.eqa.asking.session import judge_answers, sample_wrong_answers, wrong_answers
     from assay.extensions.eqa.question import QuestionError, load
 
-    if is_baseline(model, settings):
+    if shared.is_baseline(model, settings):
         raise QuestionError(f"a judge must be a model, not the baseline '{model}'")
     questions = load(folder)
     wrong = [

@@ -12,7 +12,6 @@ import typer
 from rich.text import Text
 
 from assay.cli.options import JsonFile, check_picture, write_json
-from assay.extensions.eqa.asking.settings import ModelSettings
 from assay.extensions.eqa.commands import shared
 from assay.support.console import output, progress_bar, say, table_of
 from assay.support.extras import require
@@ -72,7 +71,6 @@ def build(
     Each question appears once per view. Skipped frames and episodes are counted by reason. Exit status 1 if there are
     fewer questions of a kind than requested, unless --episodes limits the episodes.
     """
-    from assay.extensions.eqa.asking.models import is_baseline
     from assay.extensions.eqa.asking.session import write_distractors
     from assay.extensions.eqa.build import build as build_questions
     from assay.extensions.eqa.drafts import NEEDS
@@ -93,9 +91,9 @@ def build(
         scale = (closed_value, open_value)
     if (schema or gripper) and not any(name not in SOURCES and Path(name).is_dir() for name in source):
         raise QuestionError("--schema and --gripper apply only to data sets, but no source is a data set")
-    settings = ModelSettings(endpoint)
+    settings = shared.ModelSettings(endpoint)
     by_model = distractors != FROM_DATASET
-    if by_model and is_baseline(distractors, settings):
+    if by_model and shared.is_baseline(distractors, settings):
         raise QuestionError(f"--distractors requires a model, not the baseline '{distractors}'")
     sources = [open_source(name, size=size, schema=schema, gripper=scale) for name in source]
     for opened in sources:
@@ -229,8 +227,7 @@ def leak(
     contains the smallest accuracy that is detected with 80 % power. Exit status 1 if the accuracy of a probe differs
     from chance.
     """
-    from assay.extensions.eqa.baselines import BASELINES
-    from assay.extensions.eqa.leak import group_questions, is_learnable, probe
+    from assay.extensions.eqa.leak import BASELINES, group_questions, is_learnable, probe
     from assay.extensions.eqa.question import QuestionError, load
 
     require("eqa", "probes for leaks need scikit-learn", QuestionError)
@@ -294,9 +291,8 @@ def review(
     Verdicts come from assay eqa annotate --review. A question is dropped if any reviewer drops it; questions without a
     verdict are kept.
     """
-    from assay.extensions.eqa.annotations import FILE, Annotations
+    from assay.extensions.eqa.annotations import FILE, Annotations, ReviewSummary, as_csv
     from assay.extensions.eqa.question import load
-    from assay.extensions.eqa.reviews import ReviewSummary, as_csv
     from assay.support.files import replacing
 
     questions = load(folder)

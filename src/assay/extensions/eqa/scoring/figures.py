@@ -11,27 +11,13 @@ from matplotlib.figure import Figure
 from assay.extensions.eqa.actions import ActionLevel
 from assay.extensions.eqa.annotations import error_categories
 from assay.extensions.eqa.question import QuestionKind
-from assay.extensions.eqa.scoring.accuracy import Standing
-from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS
-from assay.extensions.eqa.scoring.results import (
-    NEEDS_MARKS,
-    STATIC_VIEWS,
-    ReportData,
-    camera_count,
-    mean_of,
-)
+from assay.extensions.eqa.scoring import results
+from assay.extensions.eqa.scoring.accuracy import COMPONENTS, Standing
+from assay.extensions.eqa.scoring.results import ReportData
 from assay.measures.result import MeasureError
+from assay.measures.views import style
 from assay.measures.views.forest import Mark, forest_drawing
-from assay.measures.views.style import (
-    FAINT,
-    HALF,
-    SERIES,
-    WIDTH,
-    Drawing,
-    percent_axis,
-    series,
-    share_limits,
-)
+from assay.measures.views.style import Drawing
 from assay.measures.views.wording import percent
 
 MAX_MODELS = 5
@@ -46,7 +32,7 @@ def best_figures(data: ReportData) -> Iterator[Drawing]:
     rows = {name: data.shares_by_kind(model) for name, model in data.best_models()[:MAX_MODELS]}
     if data.people:
         shares = [data.shares_by_kind(person) for person in data.people.values()]
-        means = {kind: mean_of([person.get(kind) for person in shares]) for kind in QuestionKind}
+        means = {kind: results.mean_of([person.get(kind) for person in shares]) for kind in QuestionKind}
         rows["people, mean"] = {kind: mean for kind, mean in means.items() if mean is not None}
     yield _grouped_bars(f"The best {MAX_MODELS} models, and people, by kind", rows, data.score.chance)
     groups: dict[str, list[Mark]] = {"open weights": [], "proprietary": []}
@@ -83,7 +69,7 @@ def overall_figure(name: str, title: str, groups: Mapping[str, Sequence[Mark]], 
 
 def kinds_figure(data: ReportData) -> Drawing:
     """Plot the accuracy of the best models by kind, averaged over data sets."""
-    rows = {name: data.shares_by_kind(model) for name, model in data.best_models()[: len(SERIES)]}
+    rows = {name: data.shares_by_kind(model) for name, model in data.best_models()[: len(style.SERIES)]}
     return _grouped_bars("The best models by kind, averaged over data sets", rows, data.score.chance)
 
 
@@ -102,9 +88,9 @@ def size_figure(data: ReportData) -> Drawing:
 
 def camera_figures(data: ReportData) -> Iterator[Drawing]:
     """Plot the overall mean by number of cameras, and mid-level errors by component, averaged over models."""
-    views = data.several_views(STATIC_VIEWS)
+    views = data.several_views(results.STATIC_VIEWS)
     lines = {
-        name: [(float(camera_count(view)), data.overall(model, view)) for view in views]
+        name: [(float(results.camera_count(view)), data.overall(model, view)) for view in views]
         for name, model in data.best_models()
     }
     yield _lines(
@@ -116,7 +102,10 @@ def camera_figures(data: ReportData) -> Iterator[Drawing]:
         "Errors by component",
         "Error rates at the mid level on questions with each component, normalised to sum to 1; means over models.",
         dict(zip(COMPONENTS, np.transpose(list(proportions.values())), strict=True)),
-        [f"{camera_count(view)} view{'s' * (camera_count(view) > 1)}" for view in proportions],
+        [
+            f"{results.camera_count(view)} view{'s' * (results.camera_count(view) > 1)}"
+            for view in proportions
+        ],
     )
 
 
@@ -129,14 +118,14 @@ def mistakes_figure(data: ReportData) -> Drawing:
         totals[mistake.level] += mistake.count
     levels = [str(level) for level in ActionLevel if totals[str(level)]]
     if not levels:
-        raise MeasureError(NEEDS_MARKS)
+        raise MeasureError(results.NEEDS_MARKS)
     stacks = {
         f"{group}: {part}": np.array([counts[level, part] / totals[level] for level in levels])
         for group, part, _ in error_categories().values()
     }
     caption = "Proportions of all mistakes categorised by people or a judge model."
     ticks = [f"{level} (n = {totals[level]})" for level in levels]
-    return _stacked_bars("mistakes", "Error categories by level", caption, stacks, ticks, WIDTH)
+    return _stacked_bars("mistakes", "Error categories by level", caption, stacks, ticks, style.WIDTH)
 
 
 def counts_figure(data: ReportData) -> Drawing:
@@ -168,10 +157,10 @@ def _lines(
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
-        for place, (model, points) in enumerate(list(lines.items())[: len(SERIES)]):
-            axes.plot(*zip(*points, strict=True), label=model[:34], **series(place))
-        axes.axhline(chance, color=FAINT, linewidth=0.9, linestyle="--")
-        share_limits(axes)
+        for place, (model, points) in enumerate(list(lines.items())[: len(style.SERIES)]):
+            axes.plot(*zip(*points, strict=True), label=model[:34], **style.series(place))
+        axes.axhline(chance, color=style.FAINT, linewidth=0.9, linestyle="--")
+        style.share_limits(axes)
         axes.set_xscale(scale)
         ticks = sorted({x for points in lines.values() for x, _ in points})
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -179,7 +168,7 @@ def _lines(
         axes.set_xlabel(label)
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
-    return Drawing(name, title, f"Overall means; {_CHANCE}", (HALF, 3.8), paint)
+    return Drawing(name, title, f"Overall means; {_CHANCE}", (style.HALF, 3.8), paint)
 
 
 def _stacked_bars(
@@ -188,7 +177,7 @@ def _stacked_bars(
     caption: str,
     stacks: Mapping[str, np.ndarray],
     ticks: Sequence[str],
-    width: float = HALF,
+    width: float = style.HALF,
     *,
     shares: bool = True,
 ) -> Drawing:
@@ -199,7 +188,12 @@ def _stacked_bars(
         low = np.zeros(len(ticks))
         for place, (label, sizes) in enumerate(stacks.items()):
             bars = axes.bar(
-                ticks, sizes, bottom=low, color=SERIES[place % len(SERIES)], label=label, width=0.6
+                ticks,
+                sizes,
+                bottom=low,
+                color=style.SERIES[place % len(style.SERIES)],
+                label=label,
+                width=0.6,
             )
             if shares:
                 texts = [f"{100 * size:.1f}" if size >= MIN_LABELLED_SHARE else "" for size in sizes]
@@ -207,7 +201,7 @@ def _stacked_bars(
             low = low + sizes
         if shares:
             axes.set_ylim(0, 1)
-            percent_axis(axes.yaxis)
+            style.percent_axis(axes.yaxis)
         else:
             axes.set_ylabel("questions")
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(len(stacks), 3), fontsize=7)
@@ -225,15 +219,15 @@ def _grouped_bars(title: str, rows: Mapping[str, Mapping[QuestionKind, float]], 
             offset = (place - (len(rows) - 1) / 2) * width
             present = {number: shares[kind] for number, kind in enumerate(QuestionKind) if kind in shares}
             left = [number + offset for number in present]
-            colour = SERIES[place % len(SERIES)]
+            colour = style.SERIES[place % len(style.SERIES)]
             axes.bar(left, list(present.values()), width, color=colour, label=model[:34])
-        axes.axhline(chance, color=FAINT, linewidth=0.9, linestyle="--")
+        axes.axhline(chance, color=style.FAINT, linewidth=0.9, linestyle="--")
         axes.set_xticks(range(len(QuestionKind)), list(map(str, QuestionKind)))
         axes.set_ylim(0, 1)
-        percent_axis(axes.yaxis)
+        style.percent_axis(axes.yaxis)
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
-    return Drawing("kinds", title, f"Means over data sets; {_CHANCE}", (WIDTH, 3.4), paint)
+    return Drawing("kinds", title, f"Means over data sets; {_CHANCE}", (style.WIDTH, 3.4), paint)
 
 
 FIGURES: Mapping[str, tuple[str, Callable[[ReportData], Drawing | Iterator[Drawing]]]] = {

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from assay.extensions.eqa.baselines import BASELINES
+from assay.extensions.eqa.leak import BASELINES
 from assay.extensions.eqa.question import Question, QuestionError, QuestionKind
-from assay.extensions.eqa.scoring.accuracy import Standing
-from assay.extensions.eqa.scoring.answer_sheet import HUMAN
+from assay.extensions.eqa.scoring.accuracy import HUMAN, Standing
 from assay.extensions.eqa.scoring.score import ComponentErrors, ModelScore, Score
 from assay.measures.result import MeasureError
 from assay.measures.views.table import Value

@@ -18,8 +18,19 @@ import scipy
 from assay.extensions.eqa.actions import ActionLevel
 from assay.extensions.eqa.annotations import AnnotatorAgreement, Mistake, all_agreements, find_category
 from assay.extensions.eqa.question import LETTERS, Question, QuestionKind
-from assay.extensions.eqa.scoring.accuracy import CHANCE, PARTS, Mean, Standing, cell_weights, standing
-from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, DIMENSIONS, HUMAN, AnswerSheet, ReplySummary
+from assay.extensions.eqa.scoring.accuracy import (
+    CHANCE,
+    COMPONENTS,
+    DIMENSIONS,
+    HUMAN,
+    PARTS,
+    AnswerSheet,
+    Mean,
+    ReplySummary,
+    Standing,
+    cell_weights,
+    standing,
+)
 from assay.measures.result import Result
 from assay.measures.views.table import Column
 from assay.support.stats.intervals import Interval, paired_difference, share_interval, widen_to_p

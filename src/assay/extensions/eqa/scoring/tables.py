@@ -7,19 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from assay.extensions.eqa.actions import ActionLevel
 from assay.extensions.eqa.annotations import error_categories
-from assay.extensions.eqa.baselines import BASELINES
+from assay.extensions.eqa.leak import BASELINES
 from assay.extensions.eqa.question import QuestionKind
-from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, HUMAN
-from assay.extensions.eqa.scoring.results import (
-    NEEDS_MARKS,
-    STATIC_VIEWS,
-    ReportData,
-    camera_count,
-    mean_of,
-    means_of,
-)
+from assay.extensions.eqa.scoring import results
+from assay.extensions.eqa.scoring.accuracy import COMPONENTS, HUMAN
+from assay.extensions.eqa.scoring.results import ReportData
 from assay.extensions.eqa.scoring.score import ModelScore
-from assay.extensions.eqa.wording import action_of
+from assay.extensions.eqa.views import action_of
 from assay.measures.result import MeasureError
 from assay.measures.views.table import Column, Kind, Table, Value
 from assay.measures.views.wording import plural, signed
@@ -34,12 +28,11 @@ def _columns(kind: Kind, *names: str) -> tuple[Column, ...]:
     return tuple(Column(name, kind) for name in names)
 
 
-def main_table(results: ReportData) -> Table:
+def main_table(data: ReportData) -> Table:
     """Return the accuracy of every model by data set and kind, with means per data set and overall; people last."""
-    occurring = {(question.dataset, question.kind) for question in results.questions}
+    occurring = {(question.dataset, question.kind) for question in data.questions}
     kinds = {
-        dataset: [kind for kind in QuestionKind if (dataset, kind) in occurring]
-        for dataset in results.datasets
+        dataset: [kind for kind in QuestionKind if (dataset, kind) in occurring] for dataset in data.datasets
     }
     columns = [Column("type"), Column("model")]
     for dataset, members in kinds.items():
@@ -47,45 +40,47 @@ def main_table(results: ReportData) -> Table:
     columns += [Column("overall", "share", bare=True), Column("rank", "count")]
 
     def row(kind: str, name: str, model: ModelScore, rank: int | None = None) -> tuple[Value, ...]:
-        standing = results.standing(model)
+        standing = data.standing(model)
         shares = {(accuracy.dataset, accuracy.kind): accuracy.share for accuracy in standing.accuracies}
         values: list[Value] = [kind, name]
         for dataset, members in kinds.items():
             own = [shares.get((dataset, kind)) for kind in members]
-            values += [*own, mean_of(own)]
+            values += [*own, results.mean_of(own)]
         return (*values, standing.overall.share if standing.questions else None, rank)
 
-    ranks = {name: place for place, (name, _) in enumerate(results.best_models(), 1)}
-    models = sorted(results.models.items(), key=lambda model: ranks.get(model[0], len(ranks) + 1))
-    rows = [row(results.fact(name).type, name, model, ranks.get(name)) for name, model in models]
+    ranks = {name: place for place, (name, _) in enumerate(data.best_models(), 1)}
+    models = sorted(data.models.items(), key=lambda model: ranks.get(model[0], len(ranks) + 1))
+    rows = [row(data.fact(name).type, name, model, ranks.get(name)) for name, model in models]
     rows.sort(key=lambda row: str(row[0]))
-    rows.append(("mean", f"of {plural(len(ranks), 'model')}", *means_of([row[2:-1] for row in rows]), None))
-    baselines = {name: model for name, model in results.score.models.items() if name in BASELINES}
+    rows.append(
+        ("mean", f"of {plural(len(ranks), 'model')}", *results.means_of([row[2:-1] for row in rows]), None)
+    )
+    baselines = {name: model for name, model in data.score.models.items() if name in BASELINES}
     rows += [row("baseline", name, model) for name, model in baselines.items()]
-    people = [row("people", name.removeprefix(HUMAN), person) for name, person in results.people.items()]
+    people = [row("people", name.removeprefix(HUMAN), person) for name, person in data.people.items()]
     rows += people
     if len(people) > 1:
-        rows.append(("people", "mean", *means_of([person[2:-1] for person in people]), None))
-    note = (
-        f"{_PERCENT} View: {results.main_view}. Overall: mean over data sets of each kind, then over kinds."
-    )
+        rows.append(("people", "mean", *results.means_of([person[2:-1] for person in people]), None))
+    note = f"{_PERCENT} View: {data.main_view}. Overall: mean over data sets of each kind, then over kinds."
     return Table("main", "Models, data sets and kinds", tuple(columns), tuple(rows), note)
 
 
-def consistency_table(results: ReportData) -> Table:
+def consistency_table(data: ReportData) -> Table:
     """Return the mean accuracy of each model on each data set, and the range of these means."""
-    datasets = results.datasets
+    datasets = data.datasets
     if len(datasets) < 2:
         raise MeasureError("requires questions from two data sets")
     shared = [
         kind
         for kind in QuestionKind
-        if {question.dataset for question in results.questions if question.kind is kind} == set(datasets)
+        if {question.dataset for question in data.questions if question.kind is kind} == set(datasets)
     ]
     rows: Rows = []
-    for name, model in results.models.items():
-        cells = [accuracy for accuracy in results.standing(model).accuracies if accuracy.kind in shared]
-        means = [mean_of([cell.share for cell in cells if cell.dataset == dataset]) for dataset in datasets]
+    for name, model in data.models.items():
+        cells = [accuracy for accuracy in data.standing(model).accuracies if accuracy.kind in shared]
+        means = [
+            results.mean_of([cell.share for cell in cells if cell.dataset == dataset]) for dataset in datasets
+        ]
         present = [mean for mean in means if mean is not None]
         if present:
             rows.append((name, *means, max(present) - min(present) if len(present) > 1 else None))
@@ -98,14 +93,14 @@ def consistency_table(results: ReportData) -> Table:
     return Table("consistency", "By data set", columns, tuple(rows), note)
 
 
-def cameras_table(results: ReportData) -> Table:
+def cameras_table(data: ReportData) -> Table:
     """Return the accuracy by kind and number of static cameras on the same items, per model and on average."""
-    views = results.several_views(STATIC_VIEWS)
+    views = data.several_views(results.STATIC_VIEWS)
 
     def row(name: str, label: str, shares: Sequence[float | None]) -> tuple[Value, ...]:
         highest = max(share for share in shares if share is not None)
         best = [
-            f"{camera_count(view)}V"
+            f"{results.camera_count(view)}V"
             for view, share in zip(views, shares, strict=True)
             if share is not None and share == highest
         ]
@@ -113,46 +108,52 @@ def cameras_table(results: ReportData) -> Table:
 
     rows: Rows = []
     by_kind: dict[QuestionKind, list[list[float | None]]] = {kind: [] for kind in QuestionKind}
-    for name, model in results.models.items():
-        by_view = {view: results.shares_by_kind(model, view) for view in views}
+    for name, model in data.models.items():
+        by_view = {view: data.shares_by_kind(model, view) for view in views}
         for kind in QuestionKind:
             shares = [by_view[view].get(kind) for view in views]
             if any(share is not None for share in shares):
                 rows.append(row(name, str(kind), shares))
                 by_kind[kind].append(shares)
         if any(by_view.values()):
-            rows.append(row(name, "average", [mean_of(list(by_view[view].values())) for view in views]))
-    rows += [row("mean of models", str(kind), means_of(shares)) for kind, shares in by_kind.items() if shares]
-    counts = _columns("share", *(f"{camera_count(view)}V" for view in views))
+            rows.append(
+                row(name, "average", [results.mean_of(list(by_view[view].values())) for view in views])
+            )
+    rows += [
+        row("mean of models", str(kind), results.means_of(shares))
+        for kind, shares in by_kind.items()
+        if shares
+    ]
+    counts = _columns("share", *(f"{results.camera_count(view)}V" for view in views))
     columns = (*_columns("text", "model", "kind"), *counts, Column("best"))
     return Table("views", "Static cameras", columns, tuple(rows), f"{_PERCENT} Means over data sets.")
 
 
-def perspectives_table(results: ReportData) -> Table:
+def perspectives_table(data: ReportData) -> Table:
     """Return the accuracy by kind and perspective, per model and on average."""
-    views = results.several_views(tuple(PERSPECTIVES))
+    views = data.several_views(tuple(PERSPECTIVES))
     rows: Rows = []
-    for name, model in results.models.items():
+    for name, model in data.models.items():
         for view in views:
-            shares = results.shares_by_kind(model, view)
+            shares = data.shares_by_kind(model, view)
             values = [shares.get(kind) for kind in QuestionKind]
-            rows.append((name, PERSPECTIVES[view], *values, mean_of(list(shares.values()))))
+            rows.append((name, PERSPECTIVES[view], *values, results.mean_of(list(shares.values()))))
     for view in views:
         own = [row[2:] for row in rows if row[1] == PERSPECTIVES[view]]
-        rows.append(("mean of models", PERSPECTIVES[view], *means_of(own)))
+        rows.append(("mean of models", PERSPECTIVES[view], *results.means_of(own)))
     columns = (*_columns("text", "model", "view"), *_columns("share", *QuestionKind, "average"))
     return Table("perspectives", "Perspectives", columns, tuple(rows), f"{_PERCENT} Means over data sets.")
 
 
-def view_value_table(results: ReportData) -> Table:
+def view_value_table(data: ReportData) -> Table:
     """Return the accuracy of each view averaged over models, the best single view, and the gain from using both."""
-    views = results.several_views(tuple(PERSPECTIVES))
+    views = data.several_views(tuple(PERSPECTIVES))
     if set(views) != set(PERSPECTIVES):
         raise MeasureError("requires the views ego, exo and both")
     rows: Rows = []
     for kind in QuestionKind:
         means = [
-            mean_of([results.shares_by_kind(model, view).get(kind) for model in results.models.values()])
+            results.mean_of([data.shares_by_kind(model, view).get(kind) for model in data.models.values()])
             for view in PERSPECTIVES
         ]
         if any(mean is None for mean in means):
@@ -166,18 +167,18 @@ def view_value_table(results: ReportData) -> Table:
     return Table("worth", "Value of the views", columns, tuple(rows), "Means over models.")
 
 
-def proportions_table(results: ReportData) -> Table:
+def proportions_table(data: ReportData) -> Table:
     """Return normalised error proportions at the mid level, by model and view."""
     rows: Rows = []
-    for name, model in results.models.items():
+    for name, model in data.models.items():
         own = []
-        for view in results.score.views:
-            if errors := results.mid_level_errors(model, view):
+        for view in data.score.views:
+            if errors := data.mid_level_errors(model, view):
                 own.append([part.proportion for part in errors])
                 rates = [value for part in errors for value in (part.questions, part.rate, part.interval)]
                 rows.append((name, view, *own[-1], *rates))
         if len(own) > 1:
-            rows.append((name, "average", *means_of(own), *[None] * (3 * len(COMPONENTS))))
+            rows.append((name, "average", *results.means_of(own), *[None] * (3 * len(COMPONENTS))))
     if not rows:
         raise MeasureError("requires wrong answers at the mid level")
     columns = [*_columns("text", "model", "view"), *_columns("share", *COMPONENTS)]
@@ -190,11 +191,11 @@ def proportions_table(results: ReportData) -> Table:
     return Table("proportions", "Error proportions", tuple(columns), tuple(rows), note)
 
 
-def mean_proportions_table(results: ReportData) -> Table:
+def mean_proportions_table(data: ReportData) -> Table:
     """Return normalised error proportions at the mid level by view, averaged over models."""
-    rows: Rows = [(view, *shares) for view, shares in results.mean_proportions(results.score.views).items()]
+    rows: Rows = [(view, *shares) for view, shares in data.mean_proportions(data.score.views).items()]
     if len(rows) > 1:
-        rows.append(("average", *means_of([row[1:] for row in rows])))
+        rows.append(("average", *results.means_of([row[1:] for row in rows])))
     columns = (Column("view"), *_columns("share", *COMPONENTS))
     return Table(
         "proportions",
@@ -205,14 +206,14 @@ def mean_proportions_table(results: ReportData) -> Table:
     )
 
 
-def mistakes_table(results: ReportData) -> Table:
+def mistakes_table(data: ReportData) -> Table:
     """Return the count and proportion of every error category at each level and direction."""
     kinds = {(str(kind.level), kind.direction): str(kind) for kind in QuestionKind}
     counts: Counter[tuple[str, str]] = Counter()
-    for mistake in results.score.mistakes:
+    for mistake in data.score.mistakes:
         counts[mistake.category, kinds[mistake.level, mistake.direction]] += mistake.count
     if not counts:
-        raise MeasureError(NEEDS_MARKS)
+        raise MeasureError(results.NEEDS_MARKS)
     totals = {str(kind): sum(n for (_, own), n in counts.items() if own == kind) for kind in QuestionKind}
     rows: Rows = []
     for name, category in error_categories().items():
@@ -227,10 +228,10 @@ def mistakes_table(results: ReportData) -> Table:
     return Table("mistakes", "Error categories", columns, tuple(rows), note)
 
 
-def verbs_table(results: ReportData) -> Table:
+def verbs_table(data: ReportData) -> Table:
     """Return the frequencies of the first words of each data set's instructions."""
     texts: defaultdict[str, set[str]] = defaultdict(set)
-    for question in results.questions:
+    for question in data.questions:
         if question.kind.level is ActionLevel.HIGH:
             text = action_of(question.text) if question.kind.predicts else question.options[question.right]
             texts[question.dataset].add(text.lower())
@@ -246,11 +247,11 @@ def verbs_table(results: ReportData) -> Table:
     return Table("verbs", "Verbs", columns, tuple(rows), note)
 
 
-def statistics_table(results: ReportData) -> Table:
+def statistics_table(data: ReportData) -> Table:
     """Return the numbers of questions, items, images and episodes in each data set."""
     rows: Rows = []
-    for name in (*results.datasets, "all"):
-        own = [question for question in results.questions if name in (question.dataset, "all")]
+    for name in (*data.datasets, "all"):
+        own = [question for question in data.questions if name in (question.dataset, "all")]
         images = {file for question in own for file in question.images}
         items = {question.item for question in own}
         episodes = {(question.dataset, question.episode) for question in own}
@@ -261,11 +262,11 @@ def statistics_table(results: ReportData) -> Table:
     )
 
 
-def counts_table(results: ReportData) -> Table:
+def counts_table(data: ReportData) -> Table:
     """Return the number of questions in each data set by level and direction."""
-    counts = Counter((question.dataset, question.kind) for question in results.questions)
+    counts = Counter((question.dataset, question.kind) for question in data.questions)
     rows: Rows = []
-    for name in results.datasets:
+    for name in data.datasets:
         own = [counts[name, kind] for kind in QuestionKind]
         rows.append((name, *own, sum(own)))
     columns = (Column("data set"), *_columns("count", *QuestionKind, "all"))

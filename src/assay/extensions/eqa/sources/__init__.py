@@ -15,7 +15,7 @@ from assay.support.plugins import PYTHON, Registry
 from assay.tasks.formats.lerobot import INFO
 
 SOURCES: Registry[Callable[[int], EpisodeSource]] = Registry(
-    "question source", QuestionError, {"demo": "assay.extensions.eqa.sources.demo:DemoSource"}
+    "question source", QuestionError, {"demo": "assay.extensions.eqa.sources.simulated:DemoSource"}
 )
 """Functions that open a source, by name; their argument is the height of rendered images, in pixels."""
 TFRECORD_PATTERN = "*.tfrecord*"

@@ -11,8 +11,8 @@ import numpy as np
 
 from assay import tasks
 from assay.errors import AssayError, one_line
-from assay.extensions.eqa.episode import EPISODES_FOUND, Camera, SourceEpisode, Tally, state_fault
-from assay.extensions.eqa.sources.cameras import StillsCamera, VideoCamera
+from assay.extensions.eqa import episode
+from assay.extensions.eqa.episode import Camera, SourceEpisode, StillsCamera, Tally, VideoCamera
 from assay.extensions.eqa.sources.schema import Feature, find_schema
 from assay.support.images import Orientation
 from assay.tasks.formats.lerobot import BROKEN, LerobotEpisode, LerobotFolder
@@ -39,7 +39,7 @@ class LerobotSource:
     def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
         """Yield usable episodes; see `EpisodeSource`."""
         for row in self.data.rows():
-            tally.add(EPISODES_FOUND)
+            tally.add(episode.EPISODES_FOUND)
             name = f"episode {row.number}"
             try:
                 table = row.frames((*self.schema.numbers,))
@@ -49,7 +49,7 @@ class LerobotSource:
             except (AssayError, *BROKEN) as error:
                 tally.add("episode: cannot be read", f"{name}: {one_line(str(error))}")
                 continue
-            if fault := state_fault(states):
+            if fault := episode.state_fault(states):
                 tally.add(f"episode: {fault}", name)
                 continue
             outside = (self._camera(row, key) for key in self.schema.exocentric)

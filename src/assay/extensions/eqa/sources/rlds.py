@@ -18,10 +18,9 @@ import numpy as np
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from tfrecord import example_pb2
 
-from assay.extensions.eqa.episode import EPISODES_FOUND, SourceEpisode, Tally, state_fault
+from assay.extensions.eqa.episode import EPISODES_FOUND, SourceEpisode, StillsCamera, Tally, state_fault
 from assay.extensions.eqa.question import QuestionError, UnreadableError
 from assay.extensions.eqa.sources import TFRECORD_PATTERN
-from assay.extensions.eqa.sources.cameras import StillsCamera
 from assay.extensions.eqa.sources.schema import Feature, find_schema
 
 Features = Mapping[str, Any]

@@ -6,8 +6,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from assay.episodes import EpisodeSpec, Stepwise, world_of
-from assay.episodes.world import Env
+from assay.episodes import Env, EpisodeSpec, Stepwise, world_of
 from assay.errors import PolicyError, StateError
 from assay.policies.simple import STILL
 from assay.runs.recording import record

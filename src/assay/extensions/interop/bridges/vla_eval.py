@@ -18,17 +18,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
+from vla_eval import specs
 from vla_eval.benchmarks.base import StepBenchmark, StepResult
-from vla_eval.specs import (
-    GRIPPER_CLOSE_POS,
-    IMAGE_RGB,
-    LANGUAGE,
-    POSITION_ABSOLUTE,
-    POSITION_DELTA,
-    ROTATION_AA,
-    STATE_EEF_POS_AA_GRIP,
-    DimSpec,
-)
+from vla_eval.specs import DimSpec
 
 from assay.episodes import horizon
 from assay.errors import PolicyError
@@ -138,9 +130,9 @@ class AssayBenchmark(StepBenchmark):
 
     def get_metadata(self) -> dict[str, Any]:
         """Return the maximum number of steps per episode and of episodes per task."""
-        specs = [spec for task in self._tasks.values() for spec in task.specs]
+        planned = [spec for task in self._tasks.values() for spec in task.specs]
         return {
-            "max_steps": max(map(horizon, specs)),
+            "max_steps": max(map(horizon, planned)),
             "max_episodes_per_task": max(len(task.specs) for task in self._tasks.values()),
         }
 
@@ -158,16 +150,16 @@ class AssayBenchmark(StepBenchmark):
 
     def get_action_spec(self) -> dict[str, DimSpec]:
         """Return LIBERO's action specification."""
-        position = POSITION_ABSOLUTE if self._convention.absolute else POSITION_DELTA
-        return {"position": position, "rotation": ROTATION_AA, "gripper": GRIPPER_CLOSE_POS}
+        position = specs.POSITION_ABSOLUTE if self._convention.absolute else specs.POSITION_DELTA
+        return {"position": position, "rotation": specs.ROTATION_AA, "gripper": specs.GRIPPER_CLOSE_POS}
 
     def get_observation_spec(self) -> dict[str, DimSpec]:
         """Return LIBERO's observation specification, restricted to the observations that are sent."""
-        sent = {"agentview": IMAGE_RGB, "language": LANGUAGE}
+        sent = {"agentview": specs.IMAGE_RGB, "language": specs.LANGUAGE}
         if len(self._convention.cameras) > 1:
-            sent["wrist"] = IMAGE_RGB
+            sent["wrist"] = specs.IMAGE_RGB
         if self._convention.state is not None:
-            sent["state"] = STATE_EEF_POS_AA_GRIP
+            sent["state"] = specs.STATE_EEF_POS_AA_GRIP
         return sent
 
     def render(self) -> np.ndarray:

@@ -39,16 +39,8 @@ from assay import tasks
 from assay.episodes import CONTROL, Episode, Outcome, Trajectory, no_trajectory
 from assay.episodes.perturbation import changed_by
 from assay.errors import one_line
-from assay.extensions.interop.importing.reported import (
-    PRO_CHANGES,
-    PRO_TYPES,
-    Evaluation,
-    ReportedEpisode,
-    ResultFormat,
-    TaskCondition,
-    find_task,
-    parse_names,
-)
+from assay.extensions.interop.importing import reported
+from assay.extensions.interop.importing.reported import Evaluation, ReportedEpisode, TaskCondition
 from assay.support.files import DATABASE
 from assay.tasks.formats import ReleaseError, text_of
 
@@ -87,7 +79,7 @@ def read_vla_eval(file: Path) -> tuple[Evaluation, ...]:
     except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
         raise ReleaseError(f"{file}: not a vla-eval recording: {one_line(error, 120)}") from None
     _require_episodes(file, episodes)
-    records = [reported.episode for reported in episodes.values()]
+    records = [result.episode for result in episodes.values()]
     finished = [record for record in records if record.outcome is not Outcome.ERROR]
     without = sum(not len(record.trajectory.end_effector) for record in finished)
     some = "" if without == len(finished) else f" for {without} of {len(finished)} episodes"
@@ -107,7 +99,7 @@ def read_vla_eval(file: Path) -> tuple[Evaluation, ...]:
             next((server[name] for name in names if isinstance(server.get(name), str)), ""),
             tuple(episodes.values()),
             settings={**settings, "harness_version": first.get("harness_version"), "mode": first.get("mode")},
-            stored=all(reported.name.task in tasks.built_in_ids() for reported in episodes.values()),
+            stored=all(result.name.task in tasks.built_in_ids() for result in episodes.values()),
             remarks=(remark,) if without else (),
         ),
     )
@@ -119,7 +111,7 @@ def _vla_eval_episode(
     sid, eid, evaluation, task_name, number, status, metrics, steps, seconds, context, phase, detail = row
     arguments = json.loads(context or "{}")
     benchmark = str(metadata.get(evaluation, {}).get("benchmark", "")).rpartition(":")[2]
-    name = parse_names(
+    name = reported.parse_names(
         str(arguments.get("suite") or benchmark),
         str(task_name),
         arguments.get("category"),
@@ -185,7 +177,7 @@ def read_lerobot(file: Path) -> tuple[Evaluation, ...]:
                 add("task", int(row["episode_ix"]), row["success"], row["sum_reward"])
         for row in content.get("per_task", ()):
             suite, number, metrics = str(row["task_group"]), row["task_id"], row["metrics"]
-            task = find_task(str(number), suite) or f"{suite}/{number}"
+            task = reported.find_task(str(number), suite) or f"{suite}/{number}"
             rewards = metrics.get("sum_rewards") or ()
             for trial, success in enumerate(metrics["successes"]):
                 add(task, trial, success, rewards[trial] if trial < len(rewards) else None)
@@ -215,7 +207,7 @@ def read_libero_pro(file: Path) -> tuple[Evaluation, ...]:
             tuple(episodes),
             stored=True,
             remarks=()
-            if any(len(reported.episode.trajectory.actions) for reported in episodes)
+            if any(len(result.episode.trajectory.actions) for result in episodes)
             else (PRO_REMARK,),
         )
         for policy, episodes in by_policy.items()
@@ -225,9 +217,9 @@ def read_libero_pro(file: Path) -> tuple[Evaluation, ...]:
 def _libero_pro_episode(row: dict[str, Any], folder: Path) -> ReportedEpisode:
     condition, change = CONTROL, ""
     if (kind := str(row["perturbation_type"])) not in ("", "none"):
-        parts = [PRO_TYPES.get(part, part) for part in kind.split("+")]
+        parts = [reported.PRO_TYPES.get(part, part) for part in kind.split("+")]
         condition = f"libero-pro/{'+'.join(parts)}"
-        change = changed_by(PRO_CHANGES.get(part, part) for part in parts)
+        change = changed_by(reported.PRO_CHANGES.get(part, part) for part in parts)
     suite, name = str(row["base_suite"]), str(row["task"])
     reason = str(row.get("termination_reason") or "")
     outcome = Outcome.SUCCESS if row["success"] is True else Outcome.FAILURE
@@ -236,7 +228,7 @@ def _libero_pro_episode(row: dict[str, Any], folder: Path) -> ReportedEpisode:
     path = _libero_pro_trajectory(str(row.get("action_trace_path") or ""), folder)
     variant = "" if condition == CONTROL else str(row["effective_suite"])
     return ReportedEpisode(
-        TaskCondition(find_task(name, suite) or f"{suite}/{name}", condition, change, variant),
+        TaskCondition(reported.find_task(name, suite) or f"{suite}/{name}", condition, change, variant),
         int(row["init_state_id"]),
         Episode(
             outcome,
@@ -277,11 +269,13 @@ def _require_episodes(file: Path, episodes: object) -> None:
 
 
 HARNESS_FORMATS = (
-    ResultFormat(
+    reported.ResultFormat(
         "vla-eval recording (recording-*.sqlite)",
         lambda path, head: head.startswith(DATABASE),
         read_vla_eval,
     ),
-    ResultFormat("lerobot-eval's eval_info.json", _contains(b'"per_task"', b'"per_episode"'), read_lerobot),
-    ResultFormat("LIBERO-PRO's episodes.jsonl", _contains(b'"init_state_id"'), read_libero_pro),
+    reported.ResultFormat(
+        "lerobot-eval's eval_info.json", _contains(b'"per_task"', b'"per_episode"'), read_lerobot
+    ),
+    reported.ResultFormat("LIBERO-PRO's episodes.jsonl", _contains(b'"init_state_id"'), read_libero_pro),
 )

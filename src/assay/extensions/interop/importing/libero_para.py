@@ -30,8 +30,7 @@ import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
 
 from assay import tasks
-from assay.episodes.episode import Episode, Outcome, Trajectory, no_trajectory
-from assay.episodes.spec import CONTROL, EpisodeSpec, Label
+from assay.episodes import CONTROL, Episode, EpisodeSpec, Label, Outcome, Trajectory, no_trajectory
 from assay.errors import RunError
 from assay.extensions.interop.importing.results import ImportedRun, run_files, write_run
 from assay.perturb import Say

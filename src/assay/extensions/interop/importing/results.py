@@ -10,18 +10,10 @@ from typing import Any
 from assay import __version__, tasks
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Label, Outcome
 from assay.errors import RunError
-from assay.extensions.interop.importing.csv_tables import CSV_FORMAT
+from assay.extensions.interop.importing import reported
 from assay.extensions.interop.importing.harness_files import HARNESS_FORMATS
-from assay.extensions.interop.importing.libero_logs import LOG_FORMAT
-from assay.extensions.interop.importing.reported import (
-    AXES,
-    PLUS_CATEGORIES,
-    Evaluation,
-    ReportedEpisode,
-    ResultFormat,
-    normalise,
-    plus_condition,
-)
+from assay.extensions.interop.importing.reported import Evaluation, ReportedEpisode, ResultFormat
+from assay.extensions.interop.importing.text_files import CSV_FORMAT, LOG_FORMAT
 from assay.perturb.unavailable import Unavailable
 from assay.runs.rows import COLUMNS
 from assay.runs.store import SUFFIX, Store
@@ -34,7 +26,7 @@ LARGEST = 2**63 - 1
 FORMATS: tuple[ResultFormat, ...] = (*HARNESS_FORMATS, LOG_FORMAT, CSV_FORMAT)
 """Supported formats, in the order in which they are tried."""
 EXPERIMENT = "imported"
-REWORDED = plus_condition(PLUS_CATEGORIES["language"][0])
+REWORDED = reported.plus_condition(reported.PLUS_CATEGORIES["language"][0])
 """Name of the condition for LIBERO-plus's rewordings."""
 NOT_REPEATABLE = "it was run with another tool, whose results do not describe the perturbation"
 _HEAD_BYTES = 65_536
@@ -120,17 +112,19 @@ def import_results(
     RunError if a run exists.
     """
     by_policy: dict[str, list[Evaluation]] = {}
-    reworded = {} if plus is None else {normalise(wording.text): wording.task for wording in wordings(plus)}
+    reworded = (
+        {} if plus is None else {reported.normalise(wording.text): wording.task for wording in wordings(plus)}
+    )
 
-    def resolve(reported: ReportedEpisode, condition: str) -> ReportedEpisode:
-        name = reported.name
+    def resolve(result: ReportedEpisode, condition: str) -> ReportedEpisode:
+        name = result.name
         if name.condition == control:
             name = replace(name, condition=CONTROL, change="")
         if name.condition == CONTROL and condition:
             name = replace(name, condition=condition)
         if name.condition == REWORDED:
-            name = replace(name, task=reworded.get(normalise(reported.episode.instruction), name.task))
-        return replace(reported, name=name)
+            name = replace(name, task=reworded.get(reported.normalise(result.episode.instruction), name.task))
+        return replace(result, name=name)
 
     for file in files:
         for evaluation in _read(file.file):
@@ -186,15 +180,15 @@ def _read(file: Path) -> tuple[Evaluation, ...]:
 
 
 def _write(evaluations: list[Evaluation], policy: str, out: Path) -> ImportedRun:
-    reported = [(evaluation, episode) for evaluation in evaluations for episode in evaluation.episodes]
+    pairs = [(evaluation, episode) for evaluation in evaluations for episode in evaluation.episodes]
     label_types: dict[str, set[bool]] = {}
-    for _, episode in reported:
+    for _, episode in pairs:
         for label, value in episode.name.labels.items():
             if value is not None:
                 label_types.setdefault(label, set()).add(isinstance(value, str))
     mixed = {label for label, types in label_types.items() if len(types) > 1}  # stored as texts
     planned: dict[str, tuple[EpisodeSpec, Episode]] = {}
-    for evaluation, episode in reported:
+    for evaluation, episode in pairs:
         task, condition = episode.name.task, episode.name.condition
         if not 0 <= episode.trial <= LARGEST:
             raise ReleaseError(f"{task}: trial {episode.trial}; expected 0 to {LARGEST}")
@@ -218,31 +212,31 @@ def _write(evaluations: list[Evaluation], policy: str, out: Path) -> ImportedRun
         "settings": settings,
     }
     remarks = dict.fromkeys(remark for evaluation in evaluations for remark in evaluation.remarks)
-    missing = _missing_parts([episode for _, episode in reported])
+    missing = _missing_parts([episode for _, episode in pairs])
     return write_run(out, [list(planned.values())], lambda: (metadata, (*remarks, *missing)))
 
 
-def _spec(reported: ReportedEpisode, stored: bool, text_labels: Collection[str]) -> EpisodeSpec:
+def _spec(result: ReportedEpisode, stored: bool, text_labels: Collection[str]) -> EpisodeSpec:
     """Return the spec of an episode, with a placeholder for its perturbation, which cannot be replayed.
 
     Labels in ``text_labels`` are stored as text.
     """
-    name = reported.name
+    name = result.name
     labels: dict[str, Label] = {
         label: str(value) if label in text_labels else value
         for label, value in name.labels.items()
         if label not in COLUMNS and value is not None
     }
     perturbations: tuple[Unavailable, ...] = ()
-    if not reported.is_control:
+    if not result.is_control:
         change = name.change or name.condition
         labels = {"change": change, "plausible": True, **labels}
-        if axis := AXES.get(change.partition("+")[0]):
+        if axis := reported.AXES.get(change.partition("+")[0]):
             labels["axis"] = axis
         perturbations = (Unavailable(NOT_REPEATABLE, name.variant or name.condition),)
     return EpisodeSpec(
         task=name.task,
-        seed=reported.trial,
+        seed=result.trial,
         pack="libero" if stored else EXPERIMENT,
         experiment=EXPERIMENT,
         condition=name.condition,

@@ -34,15 +34,9 @@ from assay.support.files import file_lock
 from assay.support.images import Orientation
 from assay.support.video import FPS, Clip
 from assay.tasks import Task, short_name
+from assay.tasks.formats import lerobot_writer
 from assay.tasks.formats.lerobot import BROKEN, CAMERAS, INFO, VECTORS
-from assay.tasks.formats.lerobot_writer import (
-    MAX_FRAMES_PER_FILE,
-    STATISTICS,
-    VIDEO,
-    RecordedEpisode,
-    write_dataset,
-    write_json,
-)
+from assay.tasks.formats.lerobot_writer import RecordedEpisode
 
 OURS = "meta/assay.json"
 T = TypeVar("T", "RecordedEpisode", "FailedAttempt")
@@ -142,10 +136,12 @@ def _sort(attempts: Iterable[T]) -> tuple[T, ...]:
     return tuple(unique[key] for key in sorted(unique))
 
 
-def write(folder: Path, demonstrations: Demonstrations, *, max_frames: int = MAX_FRAMES_PER_FILE) -> None:
+def write(
+    folder: Path, demonstrations: Demonstrations, *, max_frames: int = lerobot_writer.MAX_FRAMES_PER_FILE
+) -> None:
     """Write demonstrations to a new folder; if there are no episodes, write only the failed attempts."""
     if demonstrations.episodes:
-        write_dataset(
+        lerobot_writer.write_dataset(
             folder,
             demonstrations.episodes,
             pack=demonstrations.pack,
@@ -160,7 +156,7 @@ def write(folder: Path, demonstrations: Demonstrations, *, max_frames: int = MAX
         "recipe": asdict(demonstrations.recipe),
         "left_out": [asdict(attempt) for attempt in demonstrations.left_out],
     }
-    write_json(folder / OURS, ours)
+    lerobot_writer.write_json(folder / OURS, ours)
 
 
 def read(folder: Path) -> Demonstrations:
@@ -187,9 +183,9 @@ def _read_episodes(folder: Path) -> Iterator[RecordedEpisode]:
         clips, stats = {}, {}
         for key in CAMERAS:
             place = {name: row[f"videos/{key}/{name}"] for name in ("chunk_index", "file_index")}
-            path = folder / VIDEO.format(video_key=key, **place)
+            path = folder / lerobot_writer.VIDEO.format(video_key=key, **place)
             clips[key] = Clip(path, round(row[f"videos/{key}/from_timestamp"] * FPS), row["length"])
-            stats[key] = {name: np.array(row[f"stats/{key}/{name}"]) for name in STATISTICS}
+            stats[key] = {name: np.array(row[f"stats/{key}/{name}"]) for name in lerobot_writer.STATISTICS}
         yield RecordedEpisode(
             task=row["assay/task"],
             seed=row["assay/seed"],

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from assay.extensions.learn.visuomotor.frames import CAMERAS
-from assay.extensions.learn.visuomotor.settings import PROPRIOCEPTION_WIDTH, Head, Input, NetworkSettings
+from assay.extensions.learn.visuomotor import inputs
+from assay.extensions.learn.visuomotor.inputs import Head, Input, NetworkSettings
 from assay.perturb.words.distance import encoder
 
 ACTION_SIZE = 7
@@ -188,17 +188,17 @@ class Network(nn.Module):
     def __init__(self, settings: NetworkSettings) -> None:
         super().__init__()
         self.settings = settings
-        cameras = () if Input.IMAGES in settings.without else CAMERAS
+        cameras = () if Input.IMAGES in settings.without else inputs.CAMERAS
         self.eyes = nn.ModuleList(ImageEncoder() for _ in cameras)
         width = EMBEDDING_WIDTH
         self.said = nn.Sequential(nn.Linear(encoder.WIDTH, width), nn.GELU(), nn.Linear(width, width))
-        self.felt = nn.Sequential(nn.Linear(PROPRIOCEPTION_WIDTH, width), nn.GELU())
+        self.felt = nn.Sequential(nn.Linear(inputs.PROPRIOCEPTION_WIDTH, width), nn.GELU())
         self.joined = nn.Linear(2 * width + 3 * CHANNELS[-1] * len(cameras), settings.width)
         self.trunk = nn.Sequential(
             ResidualBlock(settings.width), ResidualBlock(settings.width), nn.LayerNorm(settings.width)
         )
         self.head = HEADS[settings.head](settings.width, settings.chunk)
-        for name, size in (("state", PROPRIOCEPTION_WIDTH), ("action", ACTION_SIZE)):
+        for name, size in (("state", inputs.PROPRIOCEPTION_WIDTH), ("action", ACTION_SIZE)):
             self.register_buffer(f"{name}_mean", torch.zeros(size))
             self.register_buffer(f"{name}_scale", torch.ones(size))
 

@@ -9,9 +9,7 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
-from assay.extensions.learn.visuomotor.frames import CAMERAS, downscale
-from assay.extensions.learn.visuomotor.instructions import embed
-from assay.extensions.learn.visuomotor.settings import Input, proprioception
+from assay.extensions.learn.visuomotor.inputs import CAMERAS, Input, downscale, embed, proprioception
 from assay.sim import Observation
 from assay.support.streams import stream
 from assay.support.training import require_torch

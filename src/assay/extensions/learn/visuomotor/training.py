@@ -20,20 +20,13 @@ from pydantic import BaseModel, ConfigDict
 from torch import nn
 
 from assay.errors import PolicyError, one_line
-from assay.extensions.learn.visuomotor.frames import CAMERAS, FrameArrays
-from assay.extensions.learn.visuomotor.instructions import embed, wordings
+from assay.extensions.learn.visuomotor import inputs
+from assay.extensions.learn.visuomotor.inputs import FrameArrays, Input, NetworkSettings
 from assay.extensions.learn.visuomotor.network import ACTION_SIZE, FLOW_DRAWS, Network, NetworkInput
-from assay.extensions.learn.visuomotor.settings import Input, NetworkSettings, proprioception
+from assay.support import training
 from assay.support.files import replacing
 from assay.support.streams import stream
-from assay.support.training import (
-    Schedule,
-    TrainingProgress,
-    count_parameters,
-    descend,
-    load_checkpoint,
-    save_checkpoint,
-)
+from assay.support.training import Schedule, TrainingProgress
 
 _HOLD_OUT_INTERVAL = 20
 """Interval between held-out episodes: every 20th is held out."""
@@ -78,10 +71,10 @@ class TrainingExamples:
 
     def __init__(self, frames: FrameArrays, wordings: list[list[str]], settings: NetworkSettings) -> None:
         self.frames, self.settings = frames, settings
-        self.states = proprioception(frames.states)
+        self.states = inputs.proprioception(frames.states)
         texts = list(dict.fromkeys(text for wording in wordings for text in wording))
         place = {text: index for index, text in enumerate(texts)}
-        self.vectors = np.stack([embed(text) for text in texts])
+        self.vectors = np.stack([inputs.embed(text) for text in texts])
         self.wordings = [np.array([place[text] for text in wording]) for wording in wordings]
         self.ends = np.searchsorted(frames.episodes, frames.episodes, side="right")
         held_out = frames.episodes % _HOLD_OUT_INTERVAL == _HOLD_OUT_INTERVAL - 1
@@ -96,7 +89,7 @@ class TrainingExamples:
             states = states + (_STATE_NOISE * spread * rng.normal(size=states.shape)).astype(np.float32)
             words = [rng.choice(self.wordings[episode]) for episode in episodes]
         blind = Input.IMAGES in self.settings.without
-        images = [] if blind else [self.frames.images[camera][chosen] for camera in CAMERAS]
+        images = [] if blind else [self.frames.images[camera][chosen] for camera in inputs.CAMERAS]
         return NetworkInput(
             tuple(torch.from_numpy(image) for image in images),
             torch.from_numpy(states),
@@ -139,10 +132,10 @@ def _loss(network: Network, examples: TrainingExamples, size: int, seed: int, st
     order = stream("learn", "order", seed, epoch).permutation(len(learnt))
     chosen = np.sort(learnt[order[place * size : (place + 1) * size]])
     rng = stream("learn", "step", seed, step)
-    inputs, draws = examples.inputs(chosen, rng), FLOW_DRAWS * size
+    batch, draws = examples.inputs(chosen, rng), FLOW_DRAWS * size
     noise = rng.normal(size=(draws, examples.settings.chunk, ACTION_SIZE)).astype(np.float32)
     times = rng.uniform(size=draws).astype(np.float32)
-    return network.loss(inputs, *examples.chunks(chosen), torch.from_numpy(noise), torch.from_numpy(times))
+    return network.loss(batch, *examples.chunks(chosen), torch.from_numpy(noise), torch.from_numpy(times))
 
 
 def _open_loop_errors(
@@ -172,7 +165,9 @@ def _open_loop_errors(
 
 def load_network(path: Path) -> tuple[Network, TrainingRecord]:
     """Read a checkpoint written by `assay learn`. Raises PolicyError if it is damaged or of another kind."""
-    return load_checkpoint(path, TrainingRecord, lambda record: Network(record.settings), "assay learn")
+    return training.load_checkpoint(
+        path, TrainingRecord, lambda record: Network(record.settings), "assay learn"
+    )
 
 
 def train_to_file(
@@ -192,7 +187,7 @@ def train_to_file(
     The file ``OUT.training`` holds the state of the training run and a digest of its data and options. An interrupted
     run is resumed from it and ends with the same network.
     """
-    texts = wordings(frames.instructions, frames.tasks, paraphrases)
+    texts = inputs.wordings(frames.instructions, frames.tasks, paraphrases)
     examples = TrainingExamples(frames, texts, settings)
     digest = hashlib.sha256()
     for part in (frames.actions, frames.states, frames.episodes, *frames.images.values()):
@@ -225,18 +220,18 @@ def train_to_file(
             steps=steps,
             batch=schedule.batch,
             processor_minutes=round(seconds / 60, 1),
-            parameters=count_parameters(averaged),
+            parameters=training.count_parameters(averaged),
             held_out={name: round(value, 4) for name, value in errors.items()},
             torch=str(torch.__version__),
         )
-        save_checkpoint(place, averaged, record)
+        training.save_checkpoint(place, averaged, record)
         return record
 
     saved_at = time.monotonic()
     while (fraction := schedule.share(progress.step, 0.0)) < 1:
         started, step = time.process_time(), progress.step
         loss = _loss(network, examples, schedule.batch, seed, step)
-        value = descend(network, optimizer, loss, schedule.rate_at(fraction))
+        value = training.descend(network, optimizer, loss, schedule.rate_at(fraction))
         progress = progress.advance(fraction, value)
         decay = min(_AVERAGING, (1 + step) / (10 + step))
         with torch.no_grad():

@@ -11,16 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from assay.measures.failure import near_far
 from assay.measures.failure.failures import LOOKS, NAMES
-from assay.measures.failure.near_far import (
-    PAPER,
-    QUANTILES,
-    WIDEST,
-    NearFar,
-    NearFarFailures,
-    TaskFailures,
-    failures,
-)
+from assay.measures.failure.near_far import NearFar, NearFarFailures, TaskFailures
 from assay.measures.frames import ACTIONS, OBJECTS
 from assay.measures.measure import Measure
 from assay.measures.result import MeasureError
@@ -33,7 +26,7 @@ from assay.report.papers import ExhibitPlan, PaperRun, Part, by_run, model_table
 NEAR_FAR = Measure(
     "para_failures",
     "Near and far failures by LIBERO-Para's rule.",
-    lambda run: failures(all_paraphrases(run.frame), run.paths, PAPER),
+    lambda run: near_far.failures(all_paraphrases(run.frame), run.paths, near_far.PAPER),
 )
 ENDINGS: dict[str, tuple[str, Callable[[NearFar], float]]] = {
     "success": (GREEN, lambda group: group.success_rate()),
@@ -89,7 +82,7 @@ def thresholds_table(results: dict[str, NearFarFailures]) -> Table:
         "thresholds",
         "Near and far failures with stricter thresholds",
         results,
-        *(column(kind, quantile) for kind in ("near", "far") for quantile in QUANTILES),
+        *(column(kind, quantile) for kind in ("near", "far") for quantile in near_far.QUANTILES),
         Column("episodes", "count", value=lambda model: model.overall.episodes),
         note=f"Fractions of all episodes. {_RULE} p99, p95, p90: a near failure is at most as far as 99, 95 or 90 % "
         "of the successes.",
@@ -114,12 +107,12 @@ def paths_figure(run: PaperRun) -> Drawing:
         _space(axes)
         figure.legend(loc="outside lower center", ncols=2)
 
-    near = task.near[WIDEST]
+    near = task.near[near_far.WIDEST]
     words = task_instruction(task.task)
     caption = (
         f"{task.task}{f' ({words})' if words else ''}: {plural(task.successes, 'success', 'successes')}, "
         f"{near:,} near and {task.failures - near:,} far failures (threshold "
-        f"{number(task.thresholds[WIDEST], 3)} m); at most 12 of each are drawn."
+        f"{number(task.thresholds[near_far.WIDEST], 3)} m); at most 12 of each are drawn."
     )
     return Drawing("paths", f"trajectories on {task.task}", caption, (4.6, 4.0), paint)
 

@@ -381,9 +381,7 @@ def _examples(runs: Sequence[PaperRun], distances: Sequence[str], scored: pl.Dat
         "examples",
         "Examples",
         (
-            Column("original"),
-            Column("paraphrase"),
-            Column("type"),
+            *map(Column, ("original", "paraphrase", "type")),
             Column("success of the cell", "share"),
             *(Column(name, "number") for name in distances),
         ),

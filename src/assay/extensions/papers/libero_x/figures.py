@@ -22,31 +22,10 @@ from assay.measures.frames import atoms
 from assay.measures.result import MeasureError
 from assay.measures.success.rates import Rate
 from assay.measures.success.task_labels import label_families, label_rates, radar, spokes_of
-from assay.measures.time.timing import (
-    FACTORS,
-    REFERENCE,
-    REFERENCE_NOTE,
-    Limit,
-    limit_name,
-    limits_axes,
-    limits_by,
-    possible,
-    with_references,
-    within_limit,
-)
-from assay.measures.views.style import (
-    BLUE,
-    FAINT,
-    HALF,
-    ORANGE,
-    SHADES,
-    WIDTH,
-    Drawing,
-    aside,
-    legend_below,
-    points_axis,
-    series,
-)
+from assay.measures.time import timing
+from assay.measures.time.timing import Limit
+from assay.measures.views import style
+from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import describe_runs, plural, thing
 from assay.measures.world.curves import LEVELS, SuccessCurve, curve
@@ -92,7 +71,7 @@ def paths_figure(positions: dict[str, np.ndarray]) -> Drawing:
             image = axes.imshow(
                 np.where(share > 0, share, np.nan),
                 extent=(bins[1][0], bins[1][-1], bins[0][-1], bins[0][0]),
-                cmap=SHADES,
+                cmap=style.SHADES,
                 norm=LogNorm(least, most),
                 interpolation="nearest",
             )
@@ -118,14 +97,14 @@ def paths_figure(positions: dict[str, np.ndarray]) -> Drawing:
         f"{describe_runs(sizes)}. Logarithmic colour scale."
     )
     ratio = float(np.clip((high[0] - low[0]) / (high[1] - low[1]), 0.5, 1.6))
-    wide = WIDTH if columns > 1 else HALF
+    wide = style.WIDTH if columns > 1 else style.HALF
     tall = rows * ((wide - 1.2) / columns - 0.5) * ratio + 0.7 * rows
     return Drawing("paths", "Positions of the end effector", caption, (wide, tall), paint)
 
 
 def _within_limit(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with success defined as in the paper's Tables II to IV: within the default time limit."""
-    return within_limit(frame, DEFAULT_LIMIT)
+    return timing.within_limit(frame, DEFAULT_LIMIT)
 
 
 @by_run(lambda run: curve(_within_limit(run.data.plausible), "level"))
@@ -155,27 +134,27 @@ def _decline(runs: Mapping[str, SuccessCurve]) -> Drawing:
         axes = figure.subplots()
         axes.axhline(0, color="#888890", lw=0.8)
         for number, (name, run) in enumerate(runs.items()):
-            look = series(number)
+            look = style.series(number)
             axes.plot([], [], label=name, ls="none", **look)
             for before, after in zip(run.steps, run.steps[1:], strict=False):
                 if after.change is None:
                     continue
-                x = places[before.at, after.at] + 4 * aside(number, len(runs)) * max(len(places) - 1, 1)
+                x = places[before.at, after.at] + 4 * style.aside(number, len(runs)) * max(len(places) - 1, 1)
                 axes.plot(x, after.change, ls="none", **look)
                 if after.interval is not None:
                     axes.vlines(x, after.interval.low, after.interval.high, color=look["color"], lw=1.1)
         axes.set_xticks(range(len(places)), [names[pair] for pair in places])
         axes.set_xlim(-0.5, len(places) - 0.5)
-        points_axis(axes.yaxis)
+        style.points_axis(axes.yaxis)
         axes.set_xlabel("from level to level")
         axes.set_ylabel("change in success, points")
-        legend_below(figure, len(runs))
+        style.legend_below(figure, len(runs))
 
     caption = (
         f"Change in success{WITHIN}, from one level to the next over the initial states that both have. Lines: "
         "95 % Newcombe intervals over initial states, extended to 0 if the exact test cannot exclude it."
     )
-    return Drawing("decline", "Cost of each level", caption, (HALF, 3.0), paint)
+    return Drawing("decline", "Cost of each level", caption, (style.HALF, 3.0), paint)
 
 
 def _rates_by_label(run: PaperRun) -> dict[int, dict[str, tuple[Rate, ...]]]:
@@ -200,17 +179,19 @@ def radars(results: dict[str, dict[int, dict[str, tuple[Rate, ...]]]]) -> Drawin
             by_run = {name: result.get(level, {}) for name, result in results.items()}
             radar(axes, by_run, spokes, size=7, names=names)
             axes.set_title(f"level {level}", fontsize=9, pad=10)
-        legend_below(figure, len(results), 5)
+        style.legend_below(figure, len(results), 5)
 
     single = "Lines along the spokes: 95 % Wilson intervals."
     intervals = single if len(results) == 1 else "Intervals are in Tables V to IX."
     caption = f"Success by label{WITHIN}; one spoke per label, 100 % at the rim. {intervals}"
-    return Drawing("radars", "Success rate by label at each level", caption, (WIDTH, 3.2 * rows + 0.3), paint)
+    return Drawing(
+        "radars", "Success rate by label at each level", caption, (style.WIDTH, 3.2 * rows + 0.3), paint
+    )
 
 
 @by_run(
     lambda run: {
-        int(str(level)): limits for (level,), limits in limits_by(level_rows(run), ("level",)).items()
+        int(str(level)): limits for (level,), limits in timing.limits_by(level_rows(run), ("level",)).items()
     }
 )
 def limits_figures(results: dict[str, dict[int, tuple[Limit, ...]]]) -> Drawing:
@@ -222,17 +203,21 @@ def limits_figures(results: dict[str, dict[int, tuple[Limit, ...]]]) -> Drawing:
     def paint(figure: Figure) -> None:
         grid = figure.subplots(rows, PANELS_PER_ROW, squeeze=False, sharey=True)
         for axes, level in zip(grid.flat, levels, strict=False):
-            limits_axes(axes, {name: result[level] for name, result in runs.items() if level in result})
+            timing.limits_axes(
+                axes, {name: result[level] for name, result in runs.items() if level in result}
+            )
             axes.set_title(f"level {level}", fontsize=9)
             axes.tick_params(axis="x", labelsize=6.5)
         for axes in list(grid.flat)[len(levels) :]:
             axes.set_axis_off()
-        legend_below(figure, len(results), 4)
+        style.legend_below(figure, len(results), 4)
 
     count = sum(limits[0].count for result in results.values() for limits in result.values())
     episodes = plural(count, "episode")
-    caption = f"Success under shorter time limits; {episodes}. {REFERENCE_NOTE} Lines: 95 % Wilson intervals."
-    return Drawing("limits", "Success rate against the time limit", caption, (WIDTH, 2.4 * rows + 0.4), paint)
+    caption = f"Success under shorter time limits; {episodes}. {timing.REFERENCE_NOTE} Lines: 95 % Wilson intervals."
+    return Drawing(
+        "limits", "Success rate against the time limit", caption, (style.WIDTH, 2.4 * rows + 0.4), paint
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,13 +244,13 @@ def touching(frame: pl.DataFrame) -> tuple[Touching, ...]:
     """
     if "contacts" not in frame.columns or frame["contacts"].null_count() == len(frame):
         raise MeasureError("the run does not record contacts over time")
-    rows = with_references(frame).filter(pl.col("truth") != "{}").drop_nulls("contacts")
+    rows = timing.with_references(frame).filter(pl.col("truth") != "{}").drop_nulls("contacts")
     result = []
-    for factor in possible(rows, FACTORS):
-        counted = rows if factor is None else rows.drop_nulls(REFERENCE)
+    for factor in timing.possible(rows, timing.FACTORS):
+        counted = rows if factor is None else rows.drop_nulls(timing.REFERENCE)
         if not len(counted):
             continue
-        end = pl.lit(float("inf")) if factor is None else factor * pl.col(REFERENCE)
+        end = pl.lit(float("inf")) if factor is None else factor * pl.col(timing.REFERENCE)
         timed = counted.with_columns(
             pl.struct("contacts", "truth", end.alias("end"))
             .map_elements(_within, return_dtype=pl.Struct({"things": pl.Int64, "astray": pl.Boolean}))
@@ -315,13 +300,13 @@ def contact_exhibits(runs: Sequence[PaperRun]) -> Iterator[Part]:
         "Objects touched within the time limit",
         [(name, limit) for name, limits in results.items() for limit in limits if limit.factor in LIMITS],
         Column("model", value=lambda row: row[0]),
-        Column("time limit", value=lambda row: limit_name(row[1].factor)),
+        Column("time limit", value=lambda row: timing.limit_name(row[1].factor)),
         Column("n", "count", value=lambda row: row[1].count),
         Column("objects touched, mean", "number", value=lambda row: row[1].objects),
         Column("touched another object", "share", value=lambda row: row[1].rate),
         Column("95 % interval", "share", value=lambda row: row[1].interval),
         Column("and still succeeded", "count", value=lambda row: row[1].recovered),
-        note=f"Another object: one that the goal does not name. {REFERENCE_NOTE} "
+        note=f"Another object: one that the goal does not name. {timing.REFERENCE_NOTE} "
         "95 % Wilson intervals, widened for the correlation of episodes that share an initial state or variant.",
     )
     yield _contacts_figure(unnamed_if_single(results))
@@ -333,20 +318,20 @@ def contact_exhibits(runs: Sequence[PaperRun]) -> Iterator[Part]:
 
 def _contacts_figure(results: Mapping[str, tuple[Touching, ...]]) -> Drawing:
     def paint(figure: Figure) -> None:
-        limits_axes(figure.subplots(), results)
+        timing.limits_axes(figure.subplots(), results)
         figure.axes[0].set_ylabel("touched another object")
-        legend_below(figure, len(results))
+        style.legend_below(figure, len(results))
 
     caption = (
         "Fraction of episodes in which the robot touches an object that the goal does not name, within each limit. "
         "Lines: 95 % Wilson intervals."
     )
-    return Drawing("astray", "Contacts with other objects, by time limit", caption, (HALF, 3.0), paint)
+    return Drawing("astray", "Contacts with other objects, by time limit", caption, (style.HALF, 3.0), paint)
 
 
 def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
     """Return a figure of contacts over time in the episodes with the most objects touched."""
-    rows = with_references(level_rows(run)).drop_nulls("contacts").filter(pl.col("truth") != "{}")
+    rows = timing.with_references(level_rows(run)).drop_nulls("contacts").filter(pl.col("truth") != "{}")
     count = pl.col("contacts").map_elements(lambda text: len(contacts_of(text)), return_dtype=pl.Int64)
     touches_other = pl.struct("contacts", "truth").map_elements(
         lambda row: any(name not in asked_for(row["truth"]) for name in contacts_of(row["contacts"])),
@@ -357,7 +342,7 @@ def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
     chosen = rows.unique("task", keep="first", maintain_order=True).head(TIMELINES).to_dicts()
     if not chosen:
         raise MeasureError("the robot touches no other object in any episode")
-    limits = [factor for factor in possible(rows, LIMITS) if factor is not None]
+    limits = [factor for factor in timing.possible(rows, LIMITS) if factor is not None]
     lines = sum(row["_things"] for row in chosen)
 
     def paint(figure: Figure) -> None:
@@ -366,17 +351,17 @@ def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
         for axes, row in zip(panels, chosen, strict=True):
             contacts, wanted = contacts_of(row["contacts"]), asked_for(row["truth"])
             for place, (name, spans) in enumerate(contacts.items()):
-                colour = BLUE if name in wanted else ORANGE
+                colour = style.BLUE if name in wanted else style.ORANGE
                 bars = [(first, max(last - first, 1)) for first, last in spans]
                 axes.broken_barh(bars, (place - 0.35, 0.7), color=colour, lw=0)
             axes.set_yticks(range(len(contacts)), [thing(name) for name in contacts], fontsize=7.5)
             axes.set_ylim(len(contacts) - 0.4, -0.6)
             axes.grid(visible=False, axis="y")
-            for factor in limits if row[REFERENCE] is not None else ():
-                axes.axvline(factor * row[REFERENCE], color=FAINT, lw=0.8, ls=":")
+            for factor in limits if row[timing.REFERENCE] is not None else ():
+                axes.axvline(factor * row[timing.REFERENCE], color=style.FAINT, lw=0.8, ls=":")
                 axes.annotate(
-                    f"{factor:g}", (factor * row[REFERENCE], 1), xycoords=("data", "axes fraction"),
-                    xytext=(2, -7), textcoords="offset points", fontsize=6.5, color=FAINT,
+                    f"{factor:g}", (factor * row[timing.REFERENCE], 1), xycoords=("data", "axes fraction"),
+                    xytext=(2, -7), textcoords="offset points", fontsize=6.5, color=style.FAINT,
                 )  # fmt: skip
             axes.axvline(row["steps"], color="#222222", lw=1.2)
             ended = "success" if row["success"] else "failure"
@@ -392,7 +377,7 @@ def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
         "Blue: named by the goal; orange: not. Dotted lines: time limits; solid line: end of the episode."
     )
     title = f"{run.name}: contacts over time" if several else "Contacts over time"
-    return Drawing(name, title, caption, (WIDTH, 0.24 * lines + 0.62 * len(chosen) + 0.5), paint)
+    return Drawing(name, title, caption, (style.WIDTH, 0.24 * lines + 0.62 * len(chosen) + 0.5), paint)
 
 
 EXHIBITS = (

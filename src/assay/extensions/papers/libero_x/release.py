@@ -11,8 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Literal
 
-from assay.episodes import EpisodeSpec
-from assay.episodes.spec import Label
+from assay.episodes import EpisodeSpec, Label
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families

@@ -31,37 +31,17 @@ from assay.extensions.tabletop.measures.scores import (
     measure_tabletop,
 )
 from assay.extensions.tabletop.tasks import KINDS
-from assay.measures.findings import (
-    HARMLESS,
-    Claim,
-    Evidence,
-    Finding,
-    FlawTest,
-    Profiles,
-    Untested,
-    one_sided_p,
-)
-from assay.measures.findings import TOLERATED as TOLERATED_FAILURES
+from assay.measures import findings
+from assay.measures.findings import Claim, Evidence, Finding, FlawTest, Profiles, Untested
 from assay.measures.flaws import Flaw, OwnFlaw
 from assay.measures.measure import Measure, Panel, Profile
 from assay.measures.result import MeasureError, Missing
 from assay.measures.sentences import format_counts, format_difference, format_share, format_unperturbed
 from assay.measures.success.drops import drop_evidence
 from assay.measures.success.rates import CONTROLS, SUCCESS
+from assay.measures.views import style
 from assay.measures.views.forest import Mark, forest, height
-from assay.measures.views.style import (
-    BLUE,
-    FAINT,
-    HALF,
-    ORANGE,
-    WIDTH,
-    Drawing,
-    bare_axes,
-    fill_cell,
-    percent_axis,
-    series,
-    share_limits,
-)
+from assay.measures.views.style import Drawing, bare_axes, fill_cell
 from assay.measures.views.table import Column, Kind, Table, Value
 from assay.measures.views.wording import KeyNumber, between, negate, p_phrase, percent, plural, points
 from assay.report.run_report import RunReport
@@ -234,7 +214,7 @@ def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
         f"Success in percent, {plural(count, 'control')}; blank: the task does not exist at that level. "
         "Counts and Wilson intervals are in the table."
     )
-    size = (WIDTH, 0.8 + 0.24 * len(kinds))
+    size = (style.WIDTH, 0.8 + 0.24 * len(kinds))
     return Drawing("table-tasks", "Success rate by task and level", caption, size, paint)
 
 
@@ -254,11 +234,15 @@ def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
                     continue
                 if score.control is not None and condition != CONTROL:
                     axes.plot(
-                        [score.control] * 2, [row - 0.38, row + 0.12], color=FAINT, linewidth=1.4, zorder=1
+                        [score.control] * 2,
+                        [row - 0.38, row + 0.12],
+                        color=style.FAINT,
+                        linewidth=1.4,
+                        zorder=1,
                     )
                 for mean, y, colour, shape, face in (
-                    (score.allowed, row - 0.13, BLUE, "o", BLUE),
-                    (score.flawless, row + 0.17, ORANGE, "s", "white"),
+                    (score.allowed, row - 0.13, style.BLUE, "o", style.BLUE),
+                    (score.flawless, row + 0.17, style.ORANGE, "s", "white"),
                 ):
                     axes.plot([mean.interval.low, mean.interval.high], [y] * 2, color=colour, linewidth=1.2)
                     axes.plot(
@@ -267,7 +251,7 @@ def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
             axes.set_title(level)
             axes.set_xlim(-0.04, 1.04)
             axes.set_xticks([0, 0.5, 1])
-            percent_axis(axes.xaxis)
+            style.percent_axis(axes.xaxis)
             axes.set_yticks(range(len(conditions)), conditions)
             axes.set_ylim(len(conditions) - 0.4, -0.6)
             axes.tick_params(axis="y", length=0)
@@ -278,7 +262,7 @@ def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
         "filled circles: mistakes allowed, hollow squares: no mistakes. Lines: 95 % Wilson intervals, stratified "
         "by task. Grey ticks: the same tasks unperturbed, mistakes allowed."
     )
-    size = (WIDTH, 0.9 + 0.3 * len(conditions))
+    size = (style.WIDTH, 0.9 + 0.3 * len(conditions))
     return Drawing("table-levels", "Success rate by condition and level", caption, size, paint)
 
 
@@ -289,7 +273,7 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
         name = f"the prompt {'specifies' if retained.plausible else 'does not specify'} the task"
         share, interval = retained.share, retained.interval
         cells = percent(share), between(interval, 100), f"{retained.kept:,}/{retained.count:,}"
-        colour, shape = (BLUE, "o") if retained.plausible else (ORANGE, "D")
+        colour, shape = (style.BLUE, "o") if retained.plausible else (style.ORANGE, "D")
         mark = Mark(retained.condition, share, interval, cells, color=colour, marker=shape)
         groups.setdefault(name, []).append(mark)
     if not groups:
@@ -299,14 +283,14 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
         axes = figure.subplots()
         forest(axes, groups, along="successes kept", heads=("kept", "95 % interval", "n"))
         axes.set_xlim(-0.02, 1.02)
-        percent_axis(axes.xaxis)
+        style.percent_axis(axes.xaxis)
 
     caption = (
         "Fraction of the starts with a successful control that also succeed under the condition; "
         f"{plural(sum(retained.count for retained in measured.kept), 'pair')}. Diamonds: the prompt does not specify "
         "the task, so a policy that follows it succeeds only by chance. Lines: 95 % Wilson intervals."
     )
-    return Drawing("table-kept", "Successes kept", caption, (WIDTH, height(groups)), paint)
+    return Drawing("table-kept", "Successes kept", caption, (style.WIDTH, height(groups)), paint)
 
 
 def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
@@ -319,13 +303,13 @@ def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
         for place, (run, scores) in enumerate(controls.items()):
-            look, means = series(place), {level: score.allowed for level, score in scores.items()}
+            look, means = style.series(place), {level: score.allowed for level, score in scores.items()}
             x = [levels.index(level) + 0.06 * (place - (len(runs) - 1) / 2) for level in means]
             axes.plot(x, [mean.score for mean in means.values()], label=run, **look)
             low, high = ([getattr(mean.interval, end) for mean in means.values()] for end in ("low", "high"))
             axes.vlines(x, low, high, color=look["color"], linewidth=1.1)
         axes.set_xticks(range(len(levels)), levels)
-        share_limits(axes)
+        style.share_limits(axes)
         axes.set_ylabel("success")
         figure.legend(loc="outside lower center", ncols=2)
 
@@ -337,7 +321,7 @@ def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
         f"Unweighted means of the tasks' success in controls, mistakes allowed, {counts}. Lines: 95 % Wilson "
         "intervals, stratified by task."
     )
-    return Drawing("table-runs", "Success by level", caption, (HALF, 3.0 + 0.1 * len(runs)), paint)
+    return Drawing("table-runs", "Success by level", caption, (style.HALF, 3.0 + 0.1 * len(runs)), paint)
 
 
 ABLE = 0.1
@@ -402,7 +386,7 @@ def prompt_tests(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         unable = control.interval.high < limit
         failures = control.count - control.successes
         lost = Interval(1 - control.interval.high, 1 - control.interval.low, control.interval.method)
-        p = binomial_at_least(failures, control.count, TOLERATED_FAILURES)
+        p = binomial_at_least(failures, control.count, findings.TOLERATED)
         share = 1 - control.successes / control.count
         evidence = Evidence(run, CONTROLS.name, "", share, lost, p, hits=failures, count=control.count)
         detail = NothingMore(control.interval.high < ABLE) if unable else None
@@ -460,7 +444,7 @@ def _run_tests(run: int, result: Tabletop) -> Iterator[FlawTest]:
         yield FlawTest(PromptFlaw.RETRIES, (evidence,), again.p, again.interval, refuted=refuted)
     novel = [
         Evidence(
-            run, NAME, level.level, level.change, level.interval, one_sided_p(level.change, level.p),
+            run, NAME, level.level, level.change, level.interval, findings.one_sided_p(level.change, level.p),
             share=level.score.score, reference=level.usual.score, cost=True, same_tasks=level.same_tasks,
         )
         for level in result.novelty
@@ -475,7 +459,7 @@ def _cost_tests(flaw: str, evidence: Sequence[Evidence]) -> Iterator[FlawTest]:
     refuted = all(size.high < UNHARMED for size in sizes)
     for item, size in zip(evidence, sizes, strict=True):
         assert item.p is not None
-        yield FlawTest(flaw, (item,), item.p, size, HARMLESS, refuted=refuted)
+        yield FlawTest(flaw, (item,), item.p, size, findings.HARMLESS, refuted=refuted)
 
 
 def _bare(condition: str) -> str:

@@ -17,13 +17,8 @@ from assay.measures.result import MeasureError, Missing, Result, attempt
 from assay.measures.success.drops import Drop, drops
 from assay.measures.success.rates import Rate, rates
 from assay.measures.views.table import Column
-from assay.support.stats.intervals import (
-    Interval,
-    newcombe,
-    paired_difference,
-    share_interval,
-    wilson_interval,
-)
+from assay.support.stats import intervals
+from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import binomial_at_least, paired_p, within
 
 NEEDED = ("kind", "level", "best")
@@ -131,7 +126,7 @@ def mean_of(rates: Sequence[Rate]) -> MeanScore:
     variance = float((smoothed * (1 - smoothed) / counts).sum()) / len(rates) ** 2
     score, smoothed_score = float((hits / counts).mean()), float(smoothed.mean())
     effective = smoothed_score * (1 - smoothed_score) / variance
-    return MeanScore(score, effective, wilson_interval(score, effective))
+    return MeanScore(score, effective, intervals.wilson_interval(score, effective))
 
 
 def level_scores(tasks: Sequence[TaskScore]) -> tuple[LevelScore, ...]:
@@ -318,7 +313,7 @@ def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
                 count=len(group),
                 starts=len(hits),
                 share=float(hits.sum() / len(group)),
-                interval=share_interval(hits, counts, len(group)),
+                interval=intervals.share_interval(hits, counts, len(group)),
                 p=binomial_at_least(all_kept, len(hits), TOLERATED),
             )
         )
@@ -335,7 +330,9 @@ def measure_retries(rows: pl.DataFrame) -> Retried:
         raise MeasureError("no control succeeds (sweeping tasks excluded)")
     count, again = len(successes), int((successes["steps"] > successes["best"]).sum())
     p = binomial_at_least(again, count, TOLERATED)
-    return Retried(again, count, len(unperturbed), again / count, wilson_interval(again / count, count), p)
+    return Retried(
+        again, count, len(unperturbed), again / count, intervals.wilson_interval(again / count, count), p
+    )
 
 
 def compare_modalities(rows: pl.DataFrame) -> Modalities:
@@ -352,7 +349,7 @@ def compare_modalities(rows: pl.DataFrame) -> Modalities:
         raise MeasureError("no start has a successful control and both masked conditions")
     no_words, no_images = (shared[name].to_numpy().astype(float) for name in ("success", "success_blind"))
     count, ones = len(shared), np.ones(len(shared))
-    change = paired_difference((no_words, no_images), (ones, ones), (count, count))
+    change = intervals.paired_difference((no_words, no_images), (ones, ones), (count, count))
     p = paired_p(no_words, ones, no_images, ones)
     successes = int(no_words.sum()), int(no_images.sum())
     return Modalities(count, *successes, change.difference, change.interval, p)
@@ -374,7 +371,7 @@ def compare_levels(tasks: Sequence[TaskScore]) -> tuple[Novelty, ...]:
             counts = [side.sum(axis=0, keepdims=True) for side in counts]
         strata = np.hstack(counts)  # (strata, 4)
         usual, score = map(mean_of, sides)
-        change = newcombe((usual.score, score.score), (usual.effective, score.effective), 0.0)
+        change = intervals.newcombe((usual.score, score.score), (usual.effective, score.effective), 0.0)
         comparisons.append(
             Novelty(
                 level=level,

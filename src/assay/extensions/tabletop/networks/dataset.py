@@ -16,18 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from assay.errors import DemonstrationError, one_line
-from assay.extensions.tabletop.networks.tokens import (
-    TOKEN_FIELDS,
-    Segments,
-    TokenForm,
-    ViewTokens,
-    cut_pieces,
-    room,
-    split_words,
-)
+from assay.extensions.tabletop.networks import tokens
+from assay.extensions.tabletop.networks.tokens import Segments, TokenForm, ViewTokens
 from assay.extensions.tabletop.prompts.prompt import PLACEHOLDER
 from assay.extensions.tabletop.world.model import EXTENT
-from assay.extensions.tabletop.world.render import HEIGHT, WIDTH
+from assay.extensions.tabletop.world.observation import HEIGHT, WIDTH
 from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
 from assay.extensions.tabletop.world.simulation import action
 
@@ -116,7 +109,7 @@ class History:
 
     def permute(self, rng: np.random.Generator) -> History:
         """Return a copy with a random order of objects at every observation."""
-        return replace(self, seen=tuple(tokens.permute(rng) for tokens in self.seen))
+        return replace(self, seen=tuple(view.permute(rng) for view in self.seen))
 
 
 UNKNOWN_SLOTS = 64
@@ -197,7 +190,7 @@ def make_batch(inputs: Sequence[NetworkInput], vocabulary: PromptVocabulary) -> 
     def add_image(image: ViewTokens) -> range:
         """Add the tokens of an image; return their slots."""
         nonlocal count
-        image = cut_pieces(image) if image.form is TokenForm.PATCHES else image
+        image = tokens.cut_pieces(image) if image.form is TokenForm.PATCHES else image
         images.append(image)
         count += len(image)
         return range(count - len(image) + 1, count + 1)
@@ -293,7 +286,7 @@ class Dataset:
                 f"{folder} contains no successful episodes; record more with assay tabletop demos --out {folder}"
             )
         examples.sort(key=lambda example: (int(example.task[1:]), example.seed))
-        words = {word for text in texts for word in split_words(PLACEHOLDER.sub(" ", text))}
+        words = {word for text in texts for word in tokens.split_words(PLACEHOLDER.sub(" ", text))}
         return Dataset(form, tuple(examples), PromptVocabulary(tuple(sorted(words))), paraphrase)
 
 
@@ -308,7 +301,7 @@ def _read(
     pictures_shown = [json.loads(str(text)) for text in arrays["shown"]]
     actions, episodes = arrays["actions"], arrays["episodes"]
     bins = to_bins(actions)
-    rooms = np.array([room(objects[seen], episode_actions[[[0, 1], [6, 7]]])
+    rooms = np.array([tokens.room(objects[seen], episode_actions[[[0, 1], [6, 7]]])
                       for seen, episode_actions in zip(arrays["pictures"], actions, strict=True)])  # fmt: skip
     examples = []
     for row in np.flatnonzero(~arrays["slips"]).tolist():
@@ -320,7 +313,7 @@ def _read(
         )
         segments: list[str | ViewTokens] = []
         for index, part in enumerate(PLACEHOLDER.split(prompts[episode])):
-            segments += [images[pictures_shown[episode][part]]] if index % 2 else split_words(part)
+            segments += [images[pictures_shown[episode][part]]] if index % 2 else tokens.split_words(part)
         examples.append(
             Example(
                 task=task,
@@ -336,6 +329,6 @@ def _read(
 
 
 def _read_images(arrays: Mapping[str, np.ndarray], form: TokenForm) -> list[ViewTokens]:
-    joined = ViewTokens(form=form, **{name: arrays[f"{form}_{name}"] for name in TOKEN_FIELDS})
+    joined = ViewTokens(form=form, **{name: arrays[f"{form}_{name}"] for name in tokens.TOKEN_FIELDS})
     ends = arrays[f"{form}_ends"].tolist()
     return [joined.only(slice(first, end)) for first, end in zip([0, *ends[:-1]], ends, strict=True)]

@@ -15,22 +15,16 @@ import numpy as np
 from scipy.ndimage import distance_transform_edt
 
 from assay.errors import TaskError, did_you_mean
-from assay.extensions.tabletop.networks.tokens import (
-    TOKEN_FIELDS,
-    TokenForm,
-    ViewTokens,
-    tokenize_observation,
-    tokenize_picture,
-)
+from assay.extensions.tabletop.networks import tokens
+from assay.extensions.tabletop.networks.tokens import TokenForm, ViewTokens
 from assay.extensions.tabletop.prompts.perturbations import PromptParaphrase
 from assay.extensions.tabletop.tasks import KINDS, make
 from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
 from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.goals import Put
 from assay.extensions.tabletop.world.model import EXTENT
-from assay.extensions.tabletop.world.observation import TableObservation
+from assay.extensions.tabletop.world.observation import HEIGHT, WIDTH, TableObservation
 from assay.extensions.tabletop.world.oracle import TableOracle
-from assay.extensions.tabletop.world.render import HEIGHT, WIDTH
 from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene, Tool
 from assay.perturb import apply_perturbations
 from assay.support import processes
@@ -174,23 +168,23 @@ def record_job(job: Job) -> tuple[Job, int]:
         ):
             rows.append((len(seeds), len(sights[TokenForm.OBJECTS]), tool, slip, action))
             for form in TokenForm:
-                sights[form].append(tokenize_observation(observation, form))
+                sights[form].append(tokens.tokenize_observation(observation, form))
         texts.append(task.prompt.text)
         reworded.append(paraphrase_most(task).prompt.text)
         for _, picture in task.prompt.pictures:
             if picture.scene not in picture_ids:
                 picture_ids[picture.scene] = len(sights[TokenForm.OBJECTS])
                 for form in TokenForm:
-                    sights[form].append(tokenize_picture(picture, form))
+                    sights[form].append(tokens.tokenize_picture(picture, form))
         pictures_json.append(
             json.dumps({name: picture_ids[picture.scene] for name, picture in task.prompt.pictures})
         )
         seeds.append(seed)
     arrays: dict[str, np.ndarray] = {}
-    for form, tokens in sights.items() if rows else ():
-        arrays[f"{form}_ends"] = np.cumsum([len(sight) for sight in tokens])
-        for name in TOKEN_FIELDS:
-            arrays[f"{form}_{name}"] = np.concatenate([getattr(sight, name) for sight in tokens])
+    for form, views in sights.items() if rows else ():
+        arrays[f"{form}_ends"] = np.cumsum([len(sight) for sight in views])
+        for name in tokens.TOKEN_FIELDS:
+            arrays[f"{form}_{name}"] = np.concatenate([getattr(sight, name) for sight in views])
     for name, strings in (("texts", texts), ("reworded", reworded), ("shown", pictures_json)):
         arrays[name] = np.array(strings, dtype=str)
     arrays["tried"] = np.array(len(job.seeds))

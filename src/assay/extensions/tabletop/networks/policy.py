@@ -9,20 +9,9 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
-from assay.extensions.tabletop.networks.dataset import (
-    History,
-    NetworkInput,
-    PromptVocabulary,
-    from_bins,
-    make_batch,
-    to_bins,
-)
-from assay.extensions.tabletop.networks.tokens import (
-    TokenForm,
-    ViewTokens,
-    tokenize_observation,
-    tokenize_prompt,
-)
+from assay.extensions.tabletop.networks import dataset, tokens
+from assay.extensions.tabletop.networks.dataset import History, NetworkInput, PromptVocabulary
+from assay.extensions.tabletop.networks.tokens import TokenForm, ViewTokens
 from assay.extensions.tabletop.prompts.prompt import Prompt
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.scene import Tool
@@ -57,7 +46,7 @@ class LearnedPolicy:
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
         """Begin an episode."""
-        self._prompt = tokenize_prompt(prompt, self._form)
+        self._prompt = tokens.tokenize_prompt(prompt, self._form)
         self._seen: list[ViewTokens] = []
         self._done: list[np.ndarray] = []
 
@@ -66,11 +55,11 @@ class LearnedPolicy:
         import torch
 
         tool = int(observation.tool is Tool.SPATULA)
-        self._seen.append(tokenize_observation(observation, self._form))
+        self._seen.append(tokens.tokenize_observation(observation, self._form))
         history = History(tuple(self._seen), np.array(self._done, dtype=np.float32).reshape(-1, 5))
-        batch = make_batch([NetworkInput(self._prompt, history, tool)], self._vocabulary)
+        batch = dataset.make_batch([NetworkInput(self._prompt, history, tool)], self._vocabulary)
         with torch.inference_mode():
             _, bins = self._network(batch)
-        chosen = from_bins(bins[0].numpy())[None]
-        self._done.append(to_bins(chosen)[0])
+        chosen = dataset.from_bins(bins[0].numpy())[None]
+        self._done.append(dataset.to_bins(chosen)[0])
         return chosen

@@ -12,8 +12,14 @@ import numpy as np
 
 from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
 from assay.extensions.tabletop.world.model import EXTENT, VIEWS
-from assay.extensions.tabletop.world.observation import PATCH, TableObservation
-from assay.extensions.tabletop.world.render import HEIGHT, WIDTH, render_picture, render_scene
+from assay.extensions.tabletop.world.observation import (
+    HEIGHT,
+    PATCH,
+    WIDTH,
+    TableObservation,
+    render_picture,
+    render_scene,
+)
 from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene
 
 MAX_PLACES = 32

@@ -19,28 +19,13 @@ import torch
 from pydantic import BaseModel, ConfigDict
 from torch import Tensor, nn
 
-from assay.extensions.tabletop.networks.dataset import (
-    BINS,
-    OLDEST,
-    Batch,
-    Dataset,
-    Example,
-    PromptVocabulary,
-    bins_to_fractions,
-    make_batch,
-    nearest_bins,
-    target_distribution,
-)
+from assay.extensions.tabletop.networks import dataset
+from assay.extensions.tabletop.networks.dataset import Batch, Dataset, Example, PromptVocabulary
 from assay.extensions.tabletop.networks.policy import MODELS
 from assay.extensions.tabletop.networks.tokens import MAX_PLACES, PIECE_SIDE, TokenForm, ViewTokens
+from assay.support import training
 from assay.support.streams import stream
-from assay.support.training import (
-    Schedule,
-    TrainingProgress,
-    count_parameters,
-    descend,
-    load_checkpoint,
-)
+from assay.support.training import Schedule, TrainingProgress
 
 WIDTH = 128
 HEADS = 4
@@ -128,9 +113,9 @@ class AxisHead(nn.Module):
         for last in (self.straight, self.bent[-1]):
             nn.init.zeros_(last.weight)  # random weights on all frequencies would give erratic logits
             nn.init.zeros_(last.bias)
-        turns = axis == len(BINS) - 1
-        positions = np.arange(BINS[axis]) + (0.0 if turns else 0.5)
-        middle = bins_to_fractions(np.repeat(positions[:, None], len(BINS), axis=1))[:, axis]
+        turns = axis == len(dataset.BINS) - 1
+        positions = np.arange(dataset.BINS[axis]) + (0.0 if turns else 0.5)
+        middle = dataset.bins_to_fractions(np.repeat(positions[:, None], len(dataset.BINS), axis=1))[:, axis]
         # Rotations are periodic; positions are not, so they span half a period.
         basis = waves(torch.from_numpy(middle).float()[:, None] * (2 if turns else 1))
         self.register_buffer("basis", basis, persistent=False)
@@ -150,8 +135,8 @@ class PromptNetwork(nn.Module):
         self.words = nn.Embedding(words, WIDTH, padding_idx=0)
         self.positions = nn.Embedding(LONGEST, WIDTH)
         self.tools = nn.Embedding(2, WIDTH)
-        self.ages = nn.Embedding(OLDEST + 1, WIDTH)
-        self.done = nn.Linear(len(BINS) * 2 * WAVES, WIDTH)
+        self.ages = nn.Embedding(dataset.OLDEST + 1, WIDTH)
+        self.done = nn.Linear(len(dataset.BINS) * 2 * WAVES, WIDTH)
         self.begin = nn.Parameter(torch.randn(WIDTH) * 0.02)
         settings = {"dim_feedforward": 2 * WIDTH, "dropout": 0.0, "activation": "gelu",
                     "batch_first": True, "norm_first": True}  # fmt: skip
@@ -168,8 +153,8 @@ class PromptNetwork(nn.Module):
             self.decider = nn.TransformerEncoder(
                 layer, DECIDING, nn.LayerNorm(WIDTH), enable_nested_tensor=False
             )
-        self.heads = nn.ModuleList(AxisHead(axis) for axis in range(len(BINS)))
-        self.chosen = nn.ModuleList(nn.Embedding(count, WIDTH) for count in BINS[:-1])
+        self.heads = nn.ModuleList(AxisHead(axis) for axis in range(len(dataset.BINS)))
+        self.chosen = nn.ModuleList(nn.Embedding(count, WIDTH) for count in dataset.BINS[:-1])
 
     def forward(self, batch: Batch, chosen: Tensor | None = None) -> tuple[list[Tensor], Tensor]:
         """Return for each axis the logits of its bins, (examples, bins), and the bins, (examples, axes).
@@ -247,7 +232,7 @@ class NetworkDescription(BaseModel):
 
 
 def train(
-    dataset: Dataset,
+    data: Dataset,
     model: str,
     schedule: Schedule,
     *,
@@ -262,11 +247,11 @@ def train(
     torch.manual_seed(seed)
     torch.set_num_threads(1)
     rng = stream("tabletop", "training", seed)
-    network = _build_network(model, dataset.vocabulary.size).train()
+    network = _build_network(model, data.vocabulary.size).train()
     optimizer = torch.optim.AdamW(network.parameters(), lr=schedule.rate, weight_decay=0.01)
     begun, progress = time.monotonic(), TrainingProgress()
     batches = _batches(
-        [example for example in dataset.examples if example.seed % _HELD_OUT], schedule.batch, rng
+        [example for example in data.examples if example.seed % _HELD_OUT], schedule.batch, rng
     )
     while (share := schedule.share(progress.step, time.monotonic() - begun)) < 1:
         examples = []
@@ -274,26 +259,26 @@ def train(
             if rng.random() < _TRANSLATED_FRACTION:
                 example = example.translate_randomly(rng)
             examples.append(replace(example, history=example.history.permute(rng)) if permute else example)
-        loss = train_step(network, optimizer, examples, dataset.vocabulary, schedule.rate_at(share))
+        loss = train_step(network, optimizer, examples, data.vocabulary, schedule.rate_at(share))
         progress = progress.advance(share, loss)
         watch(progress)
     network.eval()
-    held_out = [example for example in dataset.examples if not example.seed % _HELD_OUT]
-    seeds = [example.seed for example in dataset.examples]
+    held_out = [example for example in data.examples if not example.seed % _HELD_OUT]
+    seeds = [example.seed for example in data.examples]
     return network, NetworkDescription(
         model=model,
-        vocabulary=dataset.vocabulary.words,
-        episodes=dataset.episodes,
+        vocabulary=data.vocabulary.words,
+        episodes=data.episodes,
         first_seed=min(seeds),
         last_seed=max(seeds),
-        paraphrased=dataset.paraphrased,
+        paraphrased=data.paraphrased,
         permuted=permute,
         seed=seed,
         steps=progress.step,
         batch=schedule.batch,
         minutes=round((time.monotonic() - begun) / 60, 1),
-        parameters=count_parameters(network),
-        held_out=score_held_out(network, held_out, dataset.vocabulary),
+        parameters=training.count_parameters(network),
+        held_out=score_held_out(network, held_out, data.vocabulary),
         torch=str(torch.__version__),
     )
 
@@ -324,14 +309,16 @@ def train_step(
     The loss is the mean over axes of the cross-entropy to smoothed targets.
     """
     positions = np.array([example.bins for example in examples])
-    logits, _ = network(make_batch(examples, vocabulary), torch.from_numpy(nearest_bins(positions)))
+    logits, _ = network(
+        dataset.make_batch(examples, vocabulary), torch.from_numpy(dataset.nearest_bins(positions))
+    )
     terms = [
         nn.functional.cross_entropy(
-            logits[axis], torch.from_numpy(target_distribution(positions[:, axis], axis))
+            logits[axis], torch.from_numpy(dataset.target_distribution(positions[:, axis], axis))
         )
-        for axis in range(len(BINS))
+        for axis in range(len(dataset.BINS))
     ]
-    return descend(network, optimizer, torch.stack(terms).mean(), rate)
+    return training.descend(network, optimizer, torch.stack(terms).mean(), rate)
 
 
 def score_held_out(
@@ -342,9 +329,9 @@ def score_held_out(
     with torch.inference_mode():
         for first in range(0, len(examples), 64):
             some = examples[first : first + 64]
-            true = nearest_bins(np.array([example.bins for example in some]))
-            off = np.abs(network(make_batch(some, vocabulary))[1].numpy() - true)
-            off[:, -1] = np.minimum(off[:, -1], BINS[-1] - off[:, -1])
+            true = dataset.nearest_bins(np.array([example.bins for example in some]))
+            off = np.abs(network(dataset.make_batch(some, vocabulary))[1].numpy() - true)
+            off[:, -1] = np.minimum(off[:, -1], dataset.BINS[-1] - off[:, -1])
             for example, hit in zip(some, (off <= 2).all(axis=1), strict=True):
                 hits.setdefault(example.task, []).append(bool(hit))
     return {task: float(np.mean(hit)) for task, hit in hits.items()}
@@ -357,7 +344,7 @@ def _build_network(model: str, words: int) -> PromptNetwork:
 
 def load_network(path: Path) -> tuple[PromptNetwork, NetworkDescription]:
     """Read a checkpoint. Raises PolicyError if the file is damaged or was not written by ``assay tabletop train``."""
-    return load_checkpoint(
+    return training.load_checkpoint(
         path,
         NetworkDescription,
         lambda description: _build_network(description.model, PromptVocabulary(description.vocabulary).size),

@@ -10,9 +10,8 @@ from assay.episodes import EpisodeSpec
 from assay.extensions.tabletop.prompts.prompt import Prompt
 from assay.extensions.tabletop.world.env import TableEnv
 from assay.extensions.tabletop.world.goals import Put
-from assay.extensions.tabletop.world.observation import TableObservation
+from assay.extensions.tabletop.world.observation import TableObservation, table_point
 from assay.extensions.tabletop.world.oracle import TableOracle
-from assay.extensions.tabletop.world.render import table_point
 from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
 from assay.extensions.tabletop.world.simulation import TableSimulation, action
 from assay.support.streams import stream

@@ -23,8 +23,7 @@ from assay.extensions.tabletop.tasks import make as make_task
 from assay.extensions.tabletop.tasks.task import Difficulty, Level, Setting, parse_level
 from assay.extensions.tabletop.world.env import PACK, TableEnv
 from assay.extensions.tabletop.world.model import VIEWS
-from assay.extensions.tabletop.world.observation import TableObservation
-from assay.extensions.tabletop.world.render import Photograph, render_picture
+from assay.extensions.tabletop.world.observation import Photograph, TableObservation, render_picture
 from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableItem, TableScene, Tool
 from assay.extensions.tabletop.world.simulation import ACTION_SIZE
 from assay.extensions.tabletop.world.textures import GREY

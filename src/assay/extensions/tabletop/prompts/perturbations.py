@@ -16,15 +16,7 @@ import numpy as np
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.senses import Chance, Filter, Key, Sense
 from assay.errors import PerturbationError
-from assay.extensions.tabletop.prompts.prompt import (
-    OPEN,
-    ORIGINALS,
-    PLACEHOLDER,
-    SYNONYMS,
-    TEMPLATES,
-    WORDS,
-    original,
-)
+from assay.extensions.tabletop.prompts import prompt
 from assay.extensions.tabletop.tasks import make
 from assay.extensions.tabletop.tasks.learning import ADJECTIVES, EXTREME_ADJECTIVES, EXTREME_NOUNS, NOUNS
 from assay.extensions.tabletop.tasks.task import Difficulty, TableTask
@@ -45,9 +37,9 @@ def read_fields(task: TableTask) -> Fields:
 
     Raises PerturbationError if the prompt is not in its original wording.
     """
-    for template in ORIGINALS[task.setting.task]:
+    for template in prompt.ORIGINALS[task.setting.task]:
         pattern, seen = "", set[str]()
-        for index, part in enumerate(OPEN.split(template)):
+        for index, part in enumerate(prompt.OPEN.split(template)):
             if index % 2 == 0:
                 pattern += re.escape(part)
             else:
@@ -114,20 +106,20 @@ class PromptMask(TablePerturbation):
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
         """Return the task with only the unmasked part of its prompt, and without a requested goal."""
-        prompt = task.prompt
+        masked = task.prompt
         if self.part is PromptPart.INSTRUCTION:
-            prompt = prompt.saying("")
+            masked = masked.saying("")
         elif self.part is PromptPart.LANGUAGE:
             # The names of placeholders are words, too: they state which object is moved, and where.
-            distinct = dict.fromkeys(prompt.placeholders)
+            distinct = dict.fromkeys(masked.placeholders)
             names = {name: f"picture_{number}" for number, name in enumerate(distinct, start=1)}
-            text = " ".join(f"{{{names[name]}}}" for name in prompt.placeholders)
-            pictures = tuple((names[name], picture) for name, picture in prompt.pictures if name in names)
-            prompt = replace(prompt, text=text, pictures=pictures)
+            text = " ".join(f"{{{names[name]}}}" for name in masked.placeholders)
+            pictures = tuple((names[name], picture) for name, picture in masked.pictures if name in names)
+            masked = replace(masked, text=text, pictures=pictures)
         else:
-            bare = " ".join(PLACEHOLDER.sub(" ", prompt.text).split())
-            prompt = prompt.saying(re.sub(r"[ ,:;]+(?=[.,:;])", "", bare))
-        return replace(task, prompt=prompt, asked=None)
+            bare = " ".join(prompt.PLACEHOLDER.sub(" ", masked.text).split())
+            masked = masked.saying(re.sub(r"[ ,:;]+(?=[.,:;])", "", bare))
+        return replace(task, prompt=masked, asked=None)
 
 
 @perturbation
@@ -178,16 +170,16 @@ class OtherInstruction(TablePerturbation):
         requested: Goal | None = None
         if kind == "T13":
             # Its line is in front of the rectangle, so that no block can enter it and stop before the line.
-            text = original("T12", count=fields["count"][0])
+            text = prompt.original("T12", count=fields["count"][0])
         elif kind == "T1":
             angle = int(rng.choice(list(_ANGLES)))
-            text = original("T3", angle=str(angle))
+            text = prompt.original("T3", angle=str(angle))
             assert isinstance(task.goal, PutGoal)
             piece = task.scene.item("dragged_obj")
             put = Put(piece.name, piece.x, piece.y, piece.yaw - math.radians(angle), turned=True)
             requested = PutGoal(((put,),), task.goal.bystanders)
         else:
-            text = original("T15" if kind == "T14" else "T14")
+            text = prompt.original("T15" if kind == "T14" else "T14")
             assert isinstance(task.goal, PutGoal)
             base, within = task.scene.item("base_obj"), task.goal.stages[0][0].within
             puts, others = [], []
@@ -212,12 +204,12 @@ class PromptParaphrase(TablePerturbation):
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
         """Return the paraphrased task. Raise PerturbationError if the prompt is not in its original wording."""
-        fields = {**WORDS, **read_fields(task)}
-        templates = TEMPLATES[task.setting.task]
+        fields = {**prompt.WORDS, **read_fields(task)}
+        templates = prompt.TEMPLATES[task.setting.task]
         text = task.prompt.text
         while text == task.prompt.text:
             text = templates[int(rng.integers(len(templates)))]
-            while (place := OPEN.search(text)) is not None:
+            while (place := prompt.OPEN.search(text)) is not None:
                 options = fields[place[1]]
                 text = text.replace(place[0], options[int(rng.integers(len(options)))])
             text = capitalise(text)
@@ -260,7 +252,7 @@ class TextReferents(TablePerturbation):
 @cache
 def informative_stems() -> frozenset[str]:
     """Return the stems of informative words: those in prompts, textures and shapes, and synonyms of commands."""
-    groups = (ORIGINALS, TEMPLATES, WORDS, SYNONYMS)
+    groups = (prompt.ORIGINALS, prompt.TEMPLATES, prompt.WORDS, prompt.SYNONYMS)
     texts = " ".join(text for group in groups for wordings in group.values() for text in wordings)
     bare = re.sub(r"<\w+>|\{\w+\}", " ", texts)
     invented = (*ADJECTIVES, *NOUNS, *EXTREME_ADJECTIVES, *EXTREME_NOUNS)
@@ -291,7 +283,7 @@ class Gobbledygook(TablePerturbation):
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
         """Return the task with a nonsense prompt. Raise ModelError if the tokenizer for sub-words is missing."""
         words = task.prompt.text.split()
-        places = [index for index, word in enumerate(words) if not PLACEHOLDER.search(word)]
+        places = [index for index, word in enumerate(words) if not prompt.PLACEHOLDER.search(word)]
         drawn = []
         for index in places:
             informative = True
@@ -305,3 +297,16 @@ class Gobbledygook(TablePerturbation):
         for place, index in zip(places, rng.permutation(len(drawn)), strict=True):
             words[place] = drawn[index]
         return replace(task, prompt=task.prompt.saying(" ".join(words)), asked=None)
+
+
+HARDER = tuple(difficulty for difficulty in Difficulty if difficulty is not Difficulty.DEFAULT)
+PERMUTED = "order=permuted"
+PROMPT_CHANGES: tuple[tuple[str, TablePerturbation | PermutedObjects], ...] = (
+    ("paraphrase", PromptParaphrase()),
+    ("referents=text", TextReferents()),
+    *((f"gobbledygook={unit}", Gobbledygook(unit)) for unit in Unit),
+    *((f"mask={part}", PromptMask(part)) for part in PromptPart),
+    ("instruction=other", OtherInstruction()),
+    (PERMUTED, PermutedObjects()),
+)
+"""Conditions that change the prompt or the object order, with their perturbations."""

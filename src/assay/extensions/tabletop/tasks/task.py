@@ -11,17 +11,9 @@ import numpy as np
 
 from assay.errors import PlacementError, TaskError, did_you_mean
 from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
+from assay.extensions.tabletop.world import scene
 from assay.extensions.tabletop.world.goals import Goal
-from assay.extensions.tabletop.world.scene import (
-    X_HIGH,
-    X_LOW,
-    Y_HIGH,
-    Y_LOW,
-    TableItem,
-    TableScene,
-    Tool,
-    solid,
-)
+from assay.extensions.tabletop.world.scene import TableItem, TableScene, Tool
 from assay.extensions.tabletop.world.textures import FIRST_HALF, SECOND_HALF, TEXTURES, TWINNED
 
 T = TypeVar("T", bound=StrEnum)
@@ -120,7 +112,7 @@ class Pools:
         names = dict.fromkeys(
             "shorter block" if name == "block" else name for name in (*self.pieces, "block")
         )
-        return tuple(name for name in names if solid(name).profile == profile)
+        return tuple(name for name in names if scene.solid(name).profile == profile)
 
 
 POOLS = {
@@ -191,12 +183,12 @@ class Draw:
 
         Raises PlacementError if there is no room.
         """
-        radius = solid(item.shape, item.size).radius
+        radius = scene.solid(item.shape, item.size).radius
         places = np.array([(other.x, other.y) for other in others]).reshape(-1, 2)
         gaps = np.array([max(other.radius + radius + _GAP, clear) for other in others])
         for _ in range(_MAX_TRIES):
-            x = float(self.rng.uniform(X_LOW + radius, X_HIGH - radius))
-            y = float(self.rng.uniform(Y_LOW + radius, Y_HIGH - radius))
+            x = float(self.rng.uniform(scene.X_LOW + radius, scene.X_HIGH - radius))
+            y = float(self.rng.uniform(scene.Y_LOW + radius, scene.Y_HIGH - radius))
             if (np.hypot(places[:, 0] - x, places[:, 1] - y) > gaps).all():
                 return replace(item, x=x, y=y)
         raise PlacementError(f"no room on the table for a {item.words}")
@@ -212,7 +204,7 @@ class Draw:
             shape, texture = self.one(shapes), self.one(textures)
             if f"{texture} {shape}" in taken:
                 continue
-            name, fixed = f"distractor_{len(distractors) + 1}", solid(shape).container
+            name, fixed = f"distractor_{len(distractors) + 1}", scene.solid(shape).container
             distractors.append(self.place(name, shape, texture, clear=clear, fixed=fixed))
         return distractors
 

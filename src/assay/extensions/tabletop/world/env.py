@@ -28,9 +28,14 @@ from assay.extensions.tabletop.tasks import ENTRIES, KINDS, PREFIX, TableEntry, 
 from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
 from assay.extensions.tabletop.world.goals import TableGoalProgress
 from assay.extensions.tabletop.world.model import VIEWS
-from assay.extensions.tabletop.world.observation import TableObservation
+from assay.extensions.tabletop.world.observation import (
+    PAPER,
+    TableObservation,
+    TableRenderer,
+    draw_prompt,
+    render_picture,
+)
 from assay.extensions.tabletop.world.oracle import TableOracle
-from assay.extensions.tabletop.world.render import PAPER, TableRenderer, draw_prompt, render_picture
 from assay.extensions.tabletop.world.simulation import ACTION_SIZE, TableSimulation
 
 PACK = "tabletop"

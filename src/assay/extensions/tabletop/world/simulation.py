@@ -10,8 +10,7 @@ import numpy as np
 
 from assay.errors import ActionError, one_line
 from assay.extensions.tabletop.world.model import BLADE, SOLID_GROUP, build
-from assay.extensions.tabletop.world.observation import TableObservation
-from assay.extensions.tabletop.world.render import TableRenderer
+from assay.extensions.tabletop.world.observation import TableObservation, TableRenderer
 from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene, Tool
 from assay.sim.bare_mujoco import mujoco
 

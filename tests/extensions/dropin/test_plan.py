@@ -14,9 +14,8 @@ from assay.errors import ActionError, AssayError, TaskError
 from assay.experiments import Experiment, Variant, load_experiment
 from assay.extensions.dropin import benchmark
 from assay.extensions.dropin.env_wrapper import OffScreenRenderEnv
-from assay.extensions.dropin.planned import group_specs, write_plan
 from assay.extensions.dropin.recorder import LANGUAGE_READ, Recorder
-from assay.extensions.dropin.session import VARIABLE, DropinSession
+from assay.extensions.dropin.session import VARIABLE, DropinSession, group_specs, write_plan
 from assay.perturb.events import Cancel
 
 

@@ -1,1 +1,0 @@
-"""Exports runs to the formats of other tools."""
