@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from assay import tasks
-from assay.errors import AssetError, RenderingError
+from assay.errors import RenderingError
 from assay.report.scene_images import (
     ASSET_COLUMNS,
     ASSET_SCALE,
@@ -24,23 +24,18 @@ pytestmark = pytest.mark.usefixtures("drawing")
 
 def test_an_image_of_a_task_is_a_png_of_its_start(tmp_path: Path, compiled, world_of):
     file = tmp_path / "new" / "task.png"
-    assert save_task_image(tasks.load("libero_10/5"), file, size=48, seed=3) == file
+    assert save_task_image(tasks.load("libero_10/5"), file, size=48) == file
     with Image.open(file) as image:
         assert image.format == "PNG" and image.size == (48, 48)
         drawn = np.asarray(image)
     world: Simulation = world_of(compiled("libero_10/5"))
-    assert np.array_equal(drawn, world.reset(world.sample(3)).image("agentview", 48))
+    assert np.array_equal(drawn, world.reset(world.sample(0)).image("agentview", 48))
 
 
-def test_a_failed_rendering_leaves_no_file(tmp_path: Path, no_assets: Path):
-    task, file = tasks.load("libero_10/5"), tmp_path / "a.png"
-    for error, options in (
-        (RenderingError, {"camera": "nowhere", "size": 16}),
-        (RenderingError, {"size": 0}),
-        (AssetError, {"pack": "libero", "size": 16}),
-    ):
-        with pytest.raises(error):
-            save_task_image(task, file, **options)
+def test_a_failed_rendering_leaves_no_file(tmp_path: Path):
+    file = tmp_path / "a.png"
+    with pytest.raises(RenderingError):
+        save_task_image(tasks.load("libero_10/5"), file, size=0)
     assert not file.exists()
 
 

@@ -49,18 +49,10 @@ def open_scene(scene: Scene, pack: str) -> closing[Simulation]:
     return closing(Simulation(compile_scene(scene, load_pack(pack))))
 
 
-def save_task_image(
-    task: Task,
-    path: Path,
-    *,
-    size: int = 512,
-    pack: str = "primitives",
-    camera: str = MAIN_CAMERA,
-    seed: int = 0,
-) -> Path:
-    """Render the initial state of a task, sampled with ``seed``, to a PNG of ``size`` x ``size`` pixels."""
-    with open_scene(task.scene, pack) as world:
-        image = world.reset(world.sample(seed)).image(camera, size)
+def save_task_image(task: Task, path: Path, *, size: int = 512) -> Path:
+    """Render the initial state of a task, sampled with seed 0, to a PNG of ``size`` x ``size`` pixels."""
+    with open_scene(task.scene, "primitives") as world:
+        image = world.reset(world.sample(seed=0)).image(MAIN_CAMERA, size)
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(image).save(path)
     return path
