@@ -39,12 +39,10 @@ def adjust(values: Sequence[float], least: Sequence[float], part: float = NAMED_
     return raised
 
 
-def least_adjusted(
-    place: int, values: Sequence[float], least: Sequence[float], part: float = NAMED_SHARE
-) -> float:
-    """Return the smallest attainable adjusted p value of one test, given the others."""
+def least_adjusted(place: int, values: Sequence[float], least: Sequence[float]) -> float:
+    """Return the smallest attainable adjusted p value of one test for a named flaw, given the others."""
     bound = [*values[:place], least[place], *values[place + 1 :]]
-    return adjust(bound, least, part)[place]
+    return adjust(bound, least)[place]
 
 
 def drops_by_axis(profile: Profile) -> tuple[Drop, ...]:
