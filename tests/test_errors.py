@@ -78,4 +78,4 @@ def test_nearest_name_is_suggested_or_valid_names_are_listed():
     assert did_you_mean("zzz", ["b", "a", "b"]) == "choose from a, b"
     assert did_you_mean("zzz", [f"n{i}" for i in range(9)]) == "choose from n0, n1, n2, n3, n4, n5, ..."
     assert did_you_mean("zzz", "abc", most=3) == "choose from a, b, c"
-    assert did_you_mean("zzz", []) == "there is none to choose from"
+    assert did_you_mean("zzz", []) == "no valid names exist"

@@ -6,8 +6,8 @@
     │   ├── ImpossibleError          an atom that the oracle cannot make true
     │   └── NoSuchTaskError          a task number that is not in the suite, for scripts written for LIBERO
     ├── AssetError                   something missing from an asset pack
-    ├── StateError                   an initial state that does not fit the scene
-    │   └── NoSuchStateError         a number of a state that the task lacks, for scripts written for LIBERO
+    ├── StateError                   an initial state that does not match the scene
+    │   └── NoSuchStateError         the index of a state that does not exist, for scripts written for LIBERO
     ├── ActionError                  an action with a wrong shape or a value that is not finite
     ├── PolicyError                  an error in a policy: names the policy and the step
     │   └── RemoteError              an error from a policy server: has the address and the reason
@@ -17,20 +17,20 @@
     │       ├── ServerError          the server reported an error
     │       └── ReplyError           an invalid reply
     ├── PlacementError               no room for the objects of a scene
-    │   └── RejectedLayoutError      a layout that did not settle: names the objects to blame
+    │   └── RejectedLayoutError      a layout that did not settle: names the responsible objects
     ├── PerturbationError            an unknown perturbation, or one that cannot be applied
     ├── ExperimentError              an unknown or invalid experiment or condition
     │   ├── SpecError                an invalid episode spec
     │   └── AxisError                an axis of change that a task does not support: a stove cannot be moved
     ├── WorldError                   an unknown world, or an operation that it does not support
     ├── PluginError                  a plugin that cannot be imported, or a name that is already taken
-    ├── RunError                     a file that is not a run, is in use, or does not fit the command
+    ├── RunError                     a file that is not a run, is in use, or does not match the command
     │   └── DeclinedError            a run that was not started because it was declined
     ├── FileError                    a file or folder that cannot be written
     ├── MeasureError                 a measure that cannot be computed from a run: names what is missing
     ├── PaperError                   an unknown paper, or one without published numbers
     ├── RenderingError               no way to render an image on this machine
-    ├── DistanceError                a text, or a table of texts, without a distance
+    ├── DistanceError                a text, or a table of texts, whose distance cannot be computed
     ├── ModelError                   a language model that is missing, or not the expected one
     ├── ReleaseError                 a folder that does not contain the expected release
     ├── DemonstrationError           a folder that does not contain suitable demonstrations
@@ -86,7 +86,7 @@ class AssetError(AssayError):
 
 
 class StateError(AssayError):
-    """Raised when an initial state is invalid or does not fit the scene."""
+    """Raised when an initial state is invalid or does not match the scene."""
 
 
 class ActionError(AssayError):
@@ -97,7 +97,7 @@ class PolicyError(AssayError):
     """Raised when a policy fails; the message names the policy and the step."""
 
     transient = False
-    """Whether the cause may be temporary, such as an unreachable server."""
+    """Whether the cause may be temporary, for example an unreachable server."""
     traceback = ""
     """Traceback of the user's code that raised the error, from `short_traceback`; empty if none exists."""
 
@@ -131,7 +131,7 @@ class PluginError(AssayError):
 
 
 class RunError(AssayError):
-    """Raised when a file is not a run, is in use, or does not fit the command."""
+    """Raised when a file is not a run, is in use, or does not match the command."""
 
 
 class DeclinedError(RunError):
@@ -219,4 +219,4 @@ def did_you_mean(name: str, valid: Iterable[str], *, most: int = 6) -> str:
     if near := difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5):
         return f"did you mean '{lower[near[0]]}'?"
     more = ", ..." if len(options) > most else ""
-    return f"choose from {', '.join(options[:most])}{more}" if options else "there is none to choose from"
+    return f"choose from {', '.join(options[:most])}{more}" if options else "no valid names exist"

@@ -9,8 +9,8 @@ Registration       `register` (an object), `provide` (an address that is importe
 Randomness         `stream`: a generator that depends on its key alone
 Errors             `AssayError` and those that plugins raise
 
-Names outside this module and `assay` may change without notice. Experiments and measures are imported on first use,
-so that a world's worker processes do not wait for them.
+Names outside this module and `assay` may change without notice. Experiments and measures are imported on first
+use, which makes the worker processes of a world start faster.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def test_added_assets_are_shown_and_remembered(assay: Run, tmp_path: Path):
     for said in (added, shown):
         assert "site-packages/libero/libero/assets" in said.out
         assert "site-packages/robosuite/models/assets" in said.out
-    assert f"remembered in {config_file()}" in added.out
+    assert f"saved in {config_file()}" in added.out
     assert json.loads(config_file().read_text()) == {
         "libero": str(packages / "libero/libero/assets"),
         "robosuite": str(packages / "robosuite/models/assets"),

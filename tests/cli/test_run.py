@@ -78,7 +78,7 @@ def test_run_without_a_plan_is_shown_as_such(assay: Run, path: Path):
     with Store.writing(path) as store:
         store.describe(experiment="x")
     said = assay("runs", "show", path)
-    assert said.status == 0 and "no episode is planned yet" in said.out
+    assert said.status == 0 and "no episode has been planned yet" in said.out
 
 
 def test_names_are_whole_on_a_narrow_terminal(assay: Run, path: Path, monkeypatch: pytest.MonkeyPatch):

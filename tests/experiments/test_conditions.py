@@ -34,8 +34,8 @@ def test_conditions_are_chosen_by_name_and_pattern():
 
 def test_an_unknown_condition_is_rejected_with_valid_ones():
     for selection, words in (
-        ("positon", "pro has no condition 'positon' with these tasks; did you mean 'position'?"),
-        ("position,zzzzzz*", "no condition 'zzzzzz*' with these tasks; choose from control, displace=0.1"),
+        ("positon", "pro has no condition 'positon' for these tasks; did you mean 'position'?"),
+        ("position,zzzzzz*", "no condition 'zzzzzz*' for these tasks; choose from control, displace=0.1"),
         ("pro/postion", "did you mean 'pro/position'?"),
         (" , ", "expected at least one name; choose from control"),
     ):
@@ -57,5 +57,5 @@ def test_selected_conditions_are_the_same_episodes_with_their_controls():
 
 
 def test_a_condition_that_no_task_has_is_rejected():
-    with pytest.raises(ExperimentError, match="pro has no condition 'task=known' with these tasks"):
+    with pytest.raises(ExperimentError, match="pro has no condition 'task=known' for these tasks"):
         list(load_experiment("pro").only("task=known").plan([tasks.load("libero_10/8")], (0,)))

@@ -83,7 +83,7 @@ def test_contradicting_changes_are_rejected():
         ("over=recolour,remove", "the object to change has been removed"),
         ("over=words,synonyms", "they are the same"),
         ("over=recolor", "did you mean 'recolour'?"),
-        ("over=fog,fog", "different changes"),
+        ("over=fog,fog", "distinct changes"),
         ("over=fog,light&halvings=1", "halvings=1 for 2 changes: expected one of 0"),
     ):
         with pytest.raises(ExperimentError, match=re.escape(words)):

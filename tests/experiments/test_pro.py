@@ -77,7 +77,7 @@ def test_the_displacement_ladder_has_the_distances_and_the_axis_that_are_asked_f
 def test_an_invalid_ladder_is_rejected():
     for fields, reason in (
         ("distances=0.1,0.9", "0.9 m is out of range: expected above 0, up to 0.6"),
-        ("distances=0.1,0.1", "expected one or more different distances"),
+        ("distances=0.1,0.1", "expected one or more distinct distances"),
         ("axis=z", "got 'z'"),
     ):
         with pytest.raises(ExperimentError, match=re.escape(reason)):

@@ -144,6 +144,6 @@ def test_a_task_without_a_reference_time_is_rejected_by_the_plan(tmp_path: Path)
     file.write_text("task,seconds\nlibero_goal/1,6.5\n")
     assert planned("libero_goal/1", address=f"x?times={file}")
     with pytest.raises(
-        ExperimentError, match=r"people\.csv has no time for libero_goal/2; it has: libero_goal/1$"
+        ExperimentError, match=r"people\.csv has no time for libero_goal/2; it lists: libero_goal/1$"
     ):
         planned("libero_goal/2", address=f"x?times={file}")

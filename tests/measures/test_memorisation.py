@@ -100,7 +100,7 @@ def test_idle_and_erratic_policies_are_not_judged(run, made):
         return np.cumsum(rng.normal(scale=0.05, size=(101, 3)), axis=0)
 
     for path, succeeds, words in (
-        (idle, False, "needs a task with two successful controls"),
+        (idle, False, "only be measured for a task with two successful controls"),
         (idle, True, "standing still"),
         (erratic, True, "cannot be told from standing still"),
     ):

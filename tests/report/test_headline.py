@@ -142,7 +142,7 @@ def test_the_advice_for_a_weak_policy_names_the_tasks_that_it_solves(read, made,
     assert "significant effect" not in page and "No flaw" not in page
     (first, *_) = advice(report)
     if able:
-        assert "2 of 6 here" in first.text and "libero_goal/6 (2 of 2)" in first.text
+        assert "here 2 of 6 starts" in first.text and "libero_goal/6 (2 of 2)" in first.text
         assert first.command.split("--tasks ")[1].split()[0] == "libero_goal/6"
         out = Path(first.command.split("--out ")[1])
         assert out.parent == Path(report.file).parent and not out.exists(), "never into the very run"

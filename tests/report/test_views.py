@@ -126,7 +126,7 @@ def test_terminal_summary_has_settled_and_open_thresholds(tmp_path: Path, write,
     text = "\n".join(line for lines in _terminal_summary([RunReport.read(run)]) for line, _ in lines)
     assert "- Success is lost along distance at 0.1 to 0.2 m in libero_goal/1 (confidence 95 % each)." in text
     assert (
-        "- The threshold along distance is not settled: unknown (the budget is used up) in libero_goal/2."
+        "- The threshold along distance is not yet determined: unknown (the budget is used up) in libero_goal/2."
         in text
     )
 

@@ -31,7 +31,10 @@ def test_world_without_valid_auditors_is_refused(monkeypatch: pytest.MonkeyPatch
     traits = WORLDS["libero"].traits
     for auditors, reason in (
         ((), "does not declare any policies that lack an input"),
-        ((("blind", "ears"),), "an auditor lacks an unknown input 'ears'; choose from words"),
+        (
+            (("blind", "ears"),),
+            "an audit policy is declared to lack an unknown input 'ears'; choose from words",
+        ),
     ):
         monkeypatch.setattr(type(WORLDS["libero"]), "traits", replace(traits, auditors=auditors))
         with pytest.raises(RunError, match=reason):

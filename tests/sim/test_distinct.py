@@ -49,7 +49,7 @@ def test_what_differs_too_little_is_named(primitives: AssetPack):
     assert alike([red, blue], primitives) is None
     found = alike([blue, red, almost], primitives)
     assert found is not None and found[:2] == (red, almost)
-    assert str(found[2]).startswith("colours 2 of 12, patterns 2 of 12, outlines 0.00")
+    assert str(found[2]).startswith("colours differ by 2 (minimum 12), patterns by 2 (12), outlines by 0.00")
 
 
 def test_a_pattern_that_is_as_fine_as_the_image_tells_nothing_apart(

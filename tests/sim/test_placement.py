@@ -232,7 +232,7 @@ def test_a_scene_without_room_is_refused(primitives: AssetPack, monkeypatch: pyt
 )
 def test_objects_that_rest_on_nothing_are_refused(primitives: AssetPack, initial: tuple[Atom, ...]):
     scene = kitchen({"plate_1": "plate", "plate_2": "plate"}, {"spot": HERE[0]}, *initial)
-    with pytest.raises(PlacementError, match="its support has not been placed"):
+    with pytest.raises(PlacementError, match="the support has not been placed"):
         sample(compile_scene(scene, primitives), 0)
 
 

@@ -390,11 +390,11 @@ def test_a_goal_holds_when_all_its_atoms_do(table: Simulation):
 def test_goals_that_can_never_hold_are_refused(table: Simulation):
     region = "main_table_plate_region"
     refused = {
-        "Open plate_1": "has no such mechanism; in this scene, the predicate applies to: wooden_cabinet_1",
-        "Open flat_stove_1": "has no such mechanism; in this scene, the predicate applies to: wooden_cabinet_1",
-        "Open wooden_cabinet_1_top_side": "has no such mechanism",
-        "TurnOn wooden_cabinet_1": "the predicate applies to: flat_stove_1",
-        f"TurnOff {region}": "the predicate applies to: flat_stove_1",
+        "Open plate_1": "does not apply to plate_1; in this scene, it applies to: wooden_cabinet_1",
+        "Open flat_stove_1": "does not apply to flat_stove_1; in this scene, it applies to: wooden_cabinet_1",
+        "Open wooden_cabinet_1_top_side": "does not apply to wooden_cabinet_1_top_side",
+        "TurnOn wooden_cabinet_1": "in this scene, it applies to: flat_stove_1",
+        f"TurnOff {region}": "in this scene, it applies to: flat_stove_1",
         "On plate_1 plate_1": "relates an entity to itself",
         "InContact plate_1 plate_1": "relates an entity to itself",
         "On plate_2 plate_1": "did you mean 'plate_1'",

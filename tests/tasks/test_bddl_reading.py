@@ -108,8 +108,8 @@ def test_a_relation_over_nothing_in_the_scene_is_dropped_with_a_warning():
     document = bddl.parse_document(text, id="x")
     assert len(document.task.scene.initial) == 4
     assert [(note.line, note.text) for note in document.warnings] == [
-        (20, "'TurnOff faucet_1' has no effect: nothing it names is in the scene"),
-        (21, "'On soap_1 sink_region' has no effect: nothing it names is in the scene"),
+        (20, "'TurnOff faucet_1' has no effect: it names nothing in the scene"),
+        (21, "'On soap_1 sink_region' has no effect: it names nothing in the scene"),
     ]
 
 

@@ -84,7 +84,7 @@ def test_instructions_are_the_ones_policies_were_trained_on():
         ("libero_gaol/0", "unknown suite 'libero_gaol'; did you mean 'libero_goal'?"),
         ("libero_goal/10", "unknown task 'libero_goal/10'; 'libero_goal' has the tasks libero_goal/0"),
         ("libero_goal/" + "0" * 5000, "'libero_goal' has the tasks"),
-        ("libero_goal", "write the suite and the number, such as 'libero_goal/0'"),
+        ("libero_goal", "write the suite and the number, for example 'libero_goal/0'"),
         ("", "unknown task ''"),
     ],
 )

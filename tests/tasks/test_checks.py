@@ -22,7 +22,7 @@ CASES = [
     (with_scene(regions=(Region("a", "main_table"),)), "regions[0]: region 'a' lies on the workspace"),
     (
         with_scene(regions=(Region("a", "plate_1", (Rectangle(0, 0, 0, float("inf")),)),)),
-        "regions[0].rectangles[0]: a rectangle must have finite numbers",
+        "regions[0].rectangles[0]: a rectangle must consist of finite numbers",
     ),
     (
         with_scene(regions=(Region("b_c", "a"), Region("c", "a_b"))),

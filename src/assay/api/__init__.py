@@ -6,7 +6,7 @@
     for finding in run.diagnose():
         print(finding)
 
-running     execute experiments: run, evaluate, duel, search, audit; judge two runs: gate
+running     execute experiments: run, evaluate, duel, search, audit; judge a run against a baseline: gate
 recorded    recorded runs: load_run, compare, Run
 stepping    single tasks: load_task, make_env
 tracking    experiment trackers

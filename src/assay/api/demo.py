@@ -39,7 +39,7 @@ PLANTED = {
     "blind": "ignores the instruction",
     "colour": "takes the object that has the target's usual colour",
 }
-"""Planted flaw of each policy. Slow policies come first, so that all workers finish at about the same time."""
+"""Planted flaw of each policy. Slow policies are first, so that all workers finish at about the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ class DemoExperiment:
     conditions: tuple[str, ...] = ()
     """Names of the conditions to run; all conditions if empty."""
     in_turn: bool = False
-    """Whether each perturbed condition is run with only one of the seeds, chosen in turn."""
+    """Whether each perturbed condition has only one seed; conditions are assigned to seeds in rotation."""
     steps: int | None = 140
-    """Maximum number of control steps; None for the tasks' horizons."""
+    """Maximum number of control steps; None for the default horizons of the tasks."""
 
     @property
     def name(self) -> str:
-        """Name of the experiment, without its fields."""
+        """Name of the experiment, without its parameters."""
         return self.experiment.partition("?")[0]
 
     def design(self) -> Experiment:
@@ -83,11 +83,11 @@ class DemoExperiment:
 BOTH = "libero_object/0,libero_object/3"
 """Two short tasks with movable objects.
 
-Their initial states differ little, so few trajectories suffice. In other tasks, the oracle takes longer to reach
-moved objects.
+Their initial states differ little, so a few trajectories are representative. In other tasks, the oracle takes
+longer to reach moved objects.
 """
 SEEDS = (0, 1, 2, 3, 4)
-"""Seeds that give ten starts with two tasks: an exact test can reach p = 2 ** -10, enough for about 15 hypotheses."""
+"""Seeds; with two tasks, they make ten starts: an exact test can reach p = 2 ** -10, enough for 15 hypotheses."""
 PARTS = (
     DemoExperiment("libero", BOTH, tuple(range(12)), steps=130),
     DemoExperiment("para?per_cell=1", "libero_goal/6", SEEDS, in_turn=True, steps=115),

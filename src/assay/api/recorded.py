@@ -57,12 +57,12 @@ class Run:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """Provenance: experiment, policy, assets, versions, settings."""
+        """Provenance of the run: experiment, policy, assets, versions, settings."""
         with Store.reading(self.path) as store:
             return store.meta
 
     def frame(self) -> pl.DataFrame:
-        """Return the recorded episodes, one row each: key, condition, task, seed, outcome, steps, labels, ..."""
+        """Return a table with one row per episode: key, condition, task, seed, outcome, steps, labels, ..."""
         with self._reading() as store:
             return store.frame()
 
@@ -129,11 +129,12 @@ class Run:
         """Write the report, with its figures and tables, to a folder and return the path of its page.
 
         ``beside``: further runs to include. ``labels``: names of the runs, one for each. With ``paper``
-        ("libero-para"), the report contains the tables and figures of that paper instead, numbered as in the paper;
-        ``published`` adds the numbers published by its authors. ``near_far``: the rule for near failures, "ours",
-        "paper" (LIBERO-Para's, which its page always uses), or "floor=0.01&least_successes=5&with_controls=true". With
-        ``figures`` ("pdf" or "svg"), figures and tables for a paper are written to the subfolder ``paper``; ``width``,
-        ``font``, ``font_size`` and ``names`` are the options of ``assay report``.
+        ("libero-para"), the report contains the tables and figures of that paper instead, numbered as in the
+        paper; ``published`` adds the numbers published by its authors. ``near_far``: the rule that defines near
+        failures, which is "ours", "paper" (LIBERO-Para's rule, always used on its own page), or changes to "ours":
+        "floor=0.01&least_successes=5&with_controls=true". With ``figures`` ("pdf" or "svg"), figures and tables
+        for a paper are written to the subfolder ``paper``; ``width``, ``font``, ``font_size`` and ``names`` have
+        the same meaning as in ``assay report``.
         """
         from assay.measures.failure.near_far import near_far_rule
         from assay.measures.views.printing import Print

@@ -1,4 +1,4 @@
-"""Run experiments: in full, within a time budget, as an audit, as a duel or as a search."""
+"""Execute experiments: complete runs, evaluations within a time budget, audits, duels and searches."""
 
 from __future__ import annotations
 
@@ -43,15 +43,17 @@ def run(
 ) -> Run:
     """Run an experiment with a policy; the same call resumes the run.
 
-    ``experiment`` is a name with fields (``"para?per_cell=2"``), ``"python:module:object"`` or an `Experiment`.
-    ``policy`` is an address (``"oracle"``, ``"python:mine:Policy"``, ``"openpi://host:port"``), or an object with
-    ``reset`` and ``act``, which runs in this process. The other keywords are the fields of `RunOptions`, which are the
-    options of ``assay run``. Without ``out``, the run is stored in ``runs/``; the run of a policy object, which a later
-    call could not recognise, is stored in a temporary file that exists as long as the returned `Run`.
+    ``experiment`` is a name, optionally with parameters (``"para?per_cell=2"``), ``"python:module:object"`` or an
+    `Experiment`. ``policy`` is an address (``"oracle"``, ``"python:mine:Policy"``, ``"openpi://host:port"``), or
+    an object with ``reset`` and ``act``, which runs in this process. The other keyword arguments are the fields of
+    `RunOptions`, which are the options of ``assay run``. Without ``out``, the run is stored in ``runs/``; the run
+    of a policy object, which a later call could not recognise, is stored in a temporary file that exists as long
+    as the returned `Run`.
 
-    ``label`` is the policy's name in reports. If the policy's source or checkpoint has changed since the first call,
-    ``out`` is refused, because one file holds the episodes of one policy. ``progress`` shows a progress bar and lets
-    running episodes finish on the first Ctrl-C; it is on by default in a terminal. An ``observer`` replaces it.
+    ``label`` is the policy's name in reports. If the policy's source or checkpoint has changed since the first
+    call, another ``out`` is required, because a run file contains the episodes of only one policy. ``progress``
+    shows a progress bar and lets running episodes finish on the first Ctrl-C; it is on by default in a terminal.
+    An ``observer`` replaces it.
     """
     options = RunOptions.of(options, **overrides)
     scratch = None
@@ -83,9 +85,10 @@ def evaluate(
 ) -> Evaluated:
     """Evaluate a policy briefly inside a training loop: success rates by condition with intervals, and the drop.
 
-    ``budget`` ("2min", "90s" or a number of seconds) limits the number of seeds and, if necessary, of tasks; the result
-    lists what was left out. With ``seeds`` and ``budget=None``, nothing depends on time. The same policy runs the same
-    episodes for the same tasks and seeds. ``out`` keeps the run; without it, the run exists as long as the result.
+    ``budget`` ("2min", "90s" or a number of seconds) limits the number of seeds and, if necessary, of tasks; the
+    result lists what was left out. With ``seeds`` and ``budget=None``, the result does not depend on elapsed time.
+    The same policy runs the same episodes for the same tasks and seeds. With ``out``, the run is stored in that
+    file; otherwise it exists only as long as the result.
     """
     from assay.measures.summary import summarise
 
@@ -116,7 +119,7 @@ class Evaluated(FittedRun):
 
     @property
     def drop(self) -> Drop | None:
-        """Loss of success over all perturbations, relative to the paired controls; None if no episode is perturbed."""
+        """Loss in success rate over all perturbations, relative to controls; None if no episode is perturbed."""
         return self.summary.drop
 
     def metrics(self, prefix: str = "assay/") -> dict[str, float]:
@@ -131,9 +134,9 @@ class Evaluated(FittedRun):
 def gate(
     run: Run | str | Path, baseline: Run | str | Path, *, margin: float = 0.05, each: bool = False
 ) -> Judgement:
-    """Decide whether a run may replace a baseline: better, equivalent, not worse by more than ``margin``, or worse.
+    """Decide whether a run may replace a baseline: it must not be worse by more than ``margin``.
 
-    With ``each``, every condition has to pass as well. Raises MeasureError if the runs share no episode.
+    With ``each``, every condition must also pass separately. Raises MeasureError if the runs share no episode.
     """
     from assay.measures.gate import gate as judge
     from assay.report.comparison import read_outcomes
@@ -161,10 +164,10 @@ def search(
 ) -> SearchResult:
     """Find the smallest change along each axis that makes a policy fail on each task, with an interval.
 
-    ``budget``: maximum number of episodes, including controls; by default 30 per task and axis. ``level``: fraction of
-    the starts solved without a change that must still be solved. ``confidence``: confidence level of each interval. The
-    same call resumes the search. The other keywords are the fields of `RunOptions`. Raises DeclinedError if the
-    observer does not approve.
+    ``budget``: maximum number of episodes, including controls; by default 30 per task and axis. ``level``:
+    fraction of the starts solved without a change that the policy must still solve with the change.
+    ``confidence``: confidence level of each interval. The same call resumes the search. The other keyword
+    arguments are the fields of `RunOptions`. Raises DeclinedError if the observer declines to start.
     """
     from assay.measures.measure import RunData
     from assay.measures.world.thresholds import thresholds
@@ -219,9 +222,9 @@ def audit(
 ) -> Audit:
     """Measure how much of an experiment can be solved without the instruction, without vision or from memory alone.
 
-    Runs policies that lack an input, and any further ``policies``, and stores the runs in the folder ``out``; the same
-    call resumes the audit. A condition is solved if the whole 95 % interval of its success rate is above ``least``.
-    ``starting`` is called before each run. The other keywords are the fields of `RunOptions`.
+    Runs policies that lack an input, and any additional ``policies``, and stores the runs in the folder ``out``;
+    the same call resumes the audit. A condition is solved if the whole 95 % interval of its success rate is above
+    ``least``. ``starting`` is called before each run. The other keyword arguments are the fields of `RunOptions`.
     """
     from assay.measures.shortcuts import check_least, shortcuts
 
@@ -250,7 +253,7 @@ def audit(
 
 
 def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
-    """Return the policies that audit an experiment: those declared by its world, and any others. Raises RunError."""
+    """Return the policies that audit an experiment: those of its world, and ``policies``. Raises RunError."""
     from assay.measures.shortcuts import MEMORY, SIGHT, WORDS, Probe
 
     kinds = {"": None, "words": WORDS, "sight": SIGHT, "memory": MEMORY}
@@ -260,7 +263,8 @@ def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
     if odd := [lacks for _, lacks in auditors if lacks not in kinds]:
         valid = ", ".join(filter(None, kinds))
         raise RunError(
-            f"audit: world '{design.world}': an auditor lacks an unknown input '{odd[0]}'; choose from {valid}, or ''"
+            f"audit: world '{design.world}': an audit policy is declared to lack an unknown input '{odd[0]}'; "
+            f"choose from {valid}, or ''"
         )
     probes = [Probe(name, name, kinds[lacks]) for name, lacks in auditors]
     probes += [Probe(plain_name(address), address, f"as {address}") for address in policies]
@@ -272,14 +276,14 @@ def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """Conditions of an experiment that are solved by policies lacking an input."""
+    """Result of an audit: the conditions of an experiment that policies lacking an input can solve."""
 
     shortcuts: Shortcuts
     """Success by condition and policy, with intervals; ``conditions(probe, Solved.YES)`` lists the blind spots."""
     runs: Mapping[str, Run]
     """The policies' runs, by name."""
     left: int
-    """Number of episodes that the same call would still execute; 0 if the audit is complete."""
+    """Number of episodes that remain to be executed by repeating the call; 0 if the audit is complete."""
 
     def __str__(self) -> str:
         from assay.measures.shortcuts import describe_shortcuts

@@ -31,11 +31,11 @@ class TrackedRun:
     """Identity of a run in a tracker."""
 
     id: str
-    """Identifier, stable for the same file, policy, experiment and assets, so that a resumed run keeps it."""
+    """Identifier, determined by the file, policy, experiment and assets, so that a resumed run keeps it."""
     name: str
     project: str
     config: Mapping[str, Any]
-    """Provenance: experiment, policy, assets, versions, settings."""
+    """Provenance of the run: experiment, policy, assets, versions, settings."""
     folder: Path
     """The run's folder, for trackers that write files."""
 
@@ -111,7 +111,7 @@ _COLUMNS = ("condition", "task", "seed", "outcome", "steps", "seconds", "instruc
 class Sender:
     """Sends the episodes of a run to a tracker, each exactly once, in any order.
 
-    A hidden file beside the run lists the key and outcome of each episode sent, one per line.
+    A hidden file next to the run file lists the key and outcome of each episode sent, one per line.
     """
 
     def __init__(self, tracker: Tracker, store: Store, project: str = PROJECT) -> None:

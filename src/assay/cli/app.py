@@ -54,7 +54,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "check": "assay.cli.machine:check",
     },
 }
-"""Addresses of the commands by heading and name, in order of use; extensions and plugins add their own."""
+"""Address of each command by heading and name, in typical order of use; extensions and plugins add more."""
 _PLACEHOLDERS = {"bool": "", "path": "PATH", "str": "TEXT", "int": "N", "float": "NUMBER"}
 """Placeholders for the values of options in help texts, by type; a flag has no value."""
 _display_type: Any = getattr(TyperOption, "display_type", None)
@@ -94,7 +94,7 @@ def root(
 
 @cache
 def command_line(only: str = "") -> Any:
-    """Build the command line with all commands or, which is a second faster, with only one of them."""
+    """Build the command line with all commands, or with only the one named ``only``, which is a second faster."""
     app = typer.Typer(name="assay", no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback()(root)
     commands = {heading: dict(named) for heading, named in COMMANDS.items()}

@@ -21,7 +21,7 @@ LONG_RUN_S = 30 * 60.0
 
 
 class ConfirmingDisplay(RunDisplay):
-    """Display that shows the progress of a run and asks for confirmation of a long one.
+    """Display that shows the progress of a run and, before a long run, asks for confirmation.
 
     Without a terminal, a long run requires ``yes``.
     """

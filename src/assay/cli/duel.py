@@ -1,4 +1,5 @@
-"""`assay duel`, `assay gate` and `assay search`: compare two policies, or find the smallest change that breaks one."""
+"""`assay duel`, `assay gate` and `assay search`: compare two policies, or find the smallest change that breaks a
+policy."""
 
 from __future__ import annotations
 
@@ -19,10 +20,14 @@ if TYPE_CHECKING:
 
 
 Margin = Annotated[
-    float, typer.Option(metavar="RATE", help="Smallest relevant difference; 0.05 is five percentage points.")
+    float,
+    typer.Option(
+        metavar="RATE", help="Smallest relevant difference between A and B; 0.05 is five percentage points."
+    ),
 ]
 Each = Annotated[
-    bool, typer.Option("--each", help="Require a verdict on every condition, not only on all together.")
+    bool,
+    typer.Option("--each", help="Require every condition to pass separately, not only all of them together."),
 ]
 
 
@@ -126,7 +131,7 @@ def gate(
     target: cli.JsonFile = None,
     markdown: cli.Markdown = None,
 ) -> None:
-    """Judge whether a run is better than a baseline, equivalent, not worse or worse, on the episodes of both.
+    """Judge whether a run may replace a baseline, on the episodes that both have in common.
 
     In the output, A is the baseline and B the run. Exit status: 0 if B is better, equivalent or not worse by more than
     the margin; 1 if it is worse; 3 if undecided. With --each, every condition must pass.
@@ -139,7 +144,7 @@ def gate(
 
 
 def _print_judgement(judgement: Judgement, target: str | None, markdown: Path | None) -> None:
-    """Write the files, and print the verdict, the table and the notes."""
+    """Write the output files, and print the verdict, the table and the notes."""
     from assay.measures.gate import judgement_table, verdict_sentences
 
     results = judgement_table(judgement)
@@ -181,7 +186,7 @@ def search(
         ),
     ] = None,
     level: Annotated[
-        float, typer.Option(help="Success counts as lost if less than this fraction of it remains.")
+        float, typer.Option(help="Fraction of its unperturbed success below which a policy counts as broken.")
     ] = 0.5,
     confidence: Annotated[float, typer.Option(help="Confidence level of each interval.")] = 0.95,
     out: cli.RunFile = None,
@@ -247,7 +252,7 @@ def search(
 
 
 def write_report(result: SearchResult, folder: Path, videos: int) -> dict[str, str]:
-    """Write tables (CSV, Markdown, LaTeX), a figure (SVG) and videos; return the videos by episode key."""
+    """Write tables (CSV, Markdown, LaTeX), a figure (SVG) and videos; return the videos' paths by episode key."""
     import polars as pl
 
     from assay.api.recorded import Run

@@ -56,8 +56,8 @@ def show(
 ) -> None:
     """Show the conditions of an experiment: episodes per seed, and the instruction and perturbations for one task.
 
-    The task is the first of --tasks, or else the task with the most conditions. The picture of --sheet shows all of
-    --tasks, or else only that task.
+    The task is the first of --tasks or, by default, the one with the most conditions. The picture of --sheet shows
+    all tasks of --tasks or, by default, only that task.
     """
     from assay import tasks
     from assay.episodes import At, task_of
@@ -144,11 +144,11 @@ def certify(
     ] = 1,
     target: cli.JsonFile = None,
 ) -> None:
-    """Run the oracle on every scene of an experiment, and count the solved scenes. The same command resumes.
+    """Run the oracle on every scene of an experiment, and count the solved scenes.
 
     The oracle is a scripted expert with access to the simulator's state. Each scene that it solves gets a certificate,
     which later runs reuse. Certificates are stored in the user's cache folder, or in the folder named by the
-    environment variable ASSAY_CACHE.
+    environment variable ASSAY_CACHE. The same command resumes an interrupted certification.
     """
     from assay.experiments import load_experiment
     from assay.runs.certificates import CertificateCache, summarise
@@ -200,7 +200,7 @@ def certify(
             "their layouts are stable"
         )
     print_counts(dict(whole.refused.most_common()), most=20)
-    say(f"{ending.done} certificates made, the others were cached: {cache.file}")
+    say(f"{ending.done} certificates made; the others were already cached: {cache.file}")
 
 
 @cli.run_options(

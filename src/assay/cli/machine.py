@@ -207,7 +207,7 @@ def add_command(
     from assay.sim.packs.locate import add, config_file
 
     _print_assets(add(path))
-    say(f"remembered in {config_file()}")
+    say(f"saved in {config_file()}")
 
 
 @assets_app.command("get")
@@ -242,7 +242,7 @@ def get_assets(
         assets = get(advance)
     _print_assets(assets)
     say(f"{'states':<10} {locate_states()}")
-    say(f"remembered in {config_file()}")
+    say(f"saved in {config_file()}")
 
 
 @assets_app.command("show")

@@ -210,7 +210,7 @@ def check_picture(path: Path, option: str) -> None:
 def print_settings(
     figures: str | None, width: str, font: str | None, size: float, names: Path | None, out: Path | None
 ) -> Print | None:
-    """Return the print settings of figures for a paper, or None. Raises RunError for contradictory options."""
+    """Return print settings, or None without ``figures``. Raises RunError for contradictory options."""
     if figures is None:
         if width != "column" or font is not None or names is not None:
             raise RunError("--width, --font and --names need --figures pdf|svg")

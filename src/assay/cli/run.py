@@ -97,7 +97,7 @@ def run(
 
 
 SEED_COUNTS = (5, 10, 20, 50)
-"""Numbers of seeds that are shown in addition to the planned number."""
+"""Numbers of seeds for which cost and power are shown in addition to the planned number."""
 
 
 @cli.run_options("tasks", "seeds", "conditions", "workers", "assets", "states", "steps", "certified")

@@ -48,7 +48,7 @@ def report(
     near_far: Annotated[
         str,
         typer.Option(
-            help="Rule for near failures, whose trajectory stays close to successful ones: ours, paper "
+            help="Rule that defines near failures (with a trajectory close to successful ones): ours, paper "
             "(LIBERO-Para's), or ours with changes: 'floor=0&least_successes=3&with_controls=false'."
         ),
     ] = "ours",
@@ -130,7 +130,10 @@ def report(
                 )
             say(f"for a paper: {out / FOLDER}", aside=is_aside)
             if wide:
-                say(f"as wide as a page, because a column is too narrow: {', '.join(wide)}", aside=is_aside)
+                say(
+                    f"drawn as wide as a page, because a column is too narrow: {', '.join(wide)}",
+                    aside=is_aside,
+                )
     for reason in left_out.values():
         say(f"left out: {reason}", aside=True)
     if only_errors := all(report.only_errors for report in reports):
@@ -140,7 +143,7 @@ def report(
 
 
 def _terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
-    """Yield paragraphs about each run, all runs of a policy together, and the flaws that no run tests for."""
+    """Yield paragraphs on each run, on all runs of a policy together, and on the flaws that no run tests for."""
     from assay.measures.sentences import not_tested
     from assay.report.summary import advice, banners, describe_results, joint_diagnoses
 
@@ -353,7 +356,9 @@ def show(
     columns = (Column(justify="right", no_wrap=True), "")
     print_rows(columns, describe_meta(meta), box=None, show_header=False, pad_edge=False)
     if counts.is_empty() and not refused:
-        say("no episode is planned yet, because the run was interrupted; run its command again to resume")
+        say(
+            "no episode has been planned yet, because the run was interrupted; run its command again to resume"
+        )
         return
     Run(path).show()
 

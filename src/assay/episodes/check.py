@@ -121,7 +121,7 @@ def _spec_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
         yield "a spec changes when it is written to JSON and read again"
     task = world.task(spec)
     if getattr(task, "id", None) != spec.task:
-        yield f"task(spec) of {spec.task} has the id {getattr(task, 'id', None)!r}"
+        yield f"task(spec) for {spec.task} returns a task with the id {getattr(task, 'id', None)!r}"
     if not isinstance(getattr(getattr(task, "instruction", None), "words", None), str):
         yield f"the instruction of {spec.task} is not an assay.plugin.Instruction"
     if world.horizon(spec) != CHECK_STEPS:
@@ -132,7 +132,7 @@ def _spec_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
 
 
 def _env_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
-    """Yield the return values of an environment that have the wrong type or shape, checked over one step."""
+    """Execute one step in an environment, and yield the return values that have the wrong type or shape."""
     env = world.open()
     name = type(env).__name__
     if not isinstance(env, Env):
@@ -198,13 +198,13 @@ def _replay_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
     if not control.agrees(again):
         yield "running a spec again in the same Env gives a different episode; reset() must restore the complete state"
     if not control.agrees(elsewhere):
-        yield "running a spec in another Env gives a different episode; draw from stream(spec.world_seed, ...)"
+        yield "running a spec in another Env gives a different episode; sample from stream(spec.world_seed, ...)"
     if not control.agrees(changed, CHANGE_STEP):
         yield f"an episode that changes at step {CHANGE_STEP} differs from its control before that step"
 
 
 def _perturbation_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
-    """Check the JSON round trip and determinism of each of the world's perturbations without required fields."""
+    """Check JSON round trip and determinism of each of the world's perturbations that has no required fields."""
     for kind, cls in kinds().items():
         if getattr(cls, "world", "") != world.traits.name:
             continue
@@ -221,18 +221,18 @@ def _perturbation_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
         except (AssayError, ValueError):  # it need not apply to this task, whose arrays may not be comparable
             continue
         if differs:
-            yield f"{kind} gives two different tasks for one seed; draw from the generator passed to apply()"
+            yield f"{kind} gives two different tasks for one seed; sample from the generator passed to apply()"
 
 
 @dataclass(frozen=True, slots=True)
 class _Playthrough:
-    """An episode, with the arrays in each of its observations."""
+    """A finished episode, and the arrays in each of its observations."""
 
     episode: Episode
     observations: list[list[np.ndarray]]
 
     def agrees(self, other: _Playthrough, steps: int | None = None) -> bool:
-        """Return whether two episodes are equal, or equal in their first ``steps`` steps."""
+        """Return whether two episodes are equal; with ``steps``, compare only that many initial steps."""
         if steps is None and self.episode.outcome is not other.episode.outcome:
             return False
         left, right = self._numbers(steps), other._numbers(steps)
@@ -245,7 +245,7 @@ class _Playthrough:
 
 
 class _RandomPolicy:
-    """A policy that samples uniform actions in [-1, 1], the same ones in every episode."""
+    """A policy that samples uniform actions in [-1, 1], the same actions in every episode."""
 
     def __init__(self, action_size: int) -> None:
         self._size, self._step = action_size, 0
@@ -265,7 +265,7 @@ class _Reversal(Filter):
 
 @dataclass(frozen=True, slots=True)
 class _Reverse(Sense):
-    """A perturbation that negates every action, which any world supports at any step."""
+    """A perturbation that negates every action; all worlds support it, at any step."""
 
     kind = "senses/check"
     world = ""

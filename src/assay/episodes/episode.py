@@ -20,11 +20,11 @@ class Happened(TypedDict):
     """Whether and when an event occurred. A step is given as the number of control steps completed before it."""
 
     event: str
-    """Description of the event and its trigger: ``world/displace at near(0.12)``."""
+    """Description of the event and its trigger, for example ``world/displace at near(0.12)``."""
     due: int | None
     """Step at which the trigger became true; None if it never did."""
     step: int | None
-    """Step at which the event occurred, later than ``due`` if the object was not free; None if it never occurred."""
+    """Step at which the event occurred, after ``due`` if it had to be postponed; None if it never occurred."""
     told: str
     """The new instruction given to the policy; empty if the instruction did not change."""
 
@@ -44,11 +44,11 @@ class Trajectory:
     """Path of the end effector, and the policy's actions, float32."""
 
     end_effector: np.ndarray
-    """Positions in metres, starting before the first step: (steps + 1, 3); (steps, 3) in imported logs that lack the
-    last position. In a world whose actions are complete motions, the end point of each motion.
+    """Positions in metres, beginning with the initial position: (steps + 1, 3), or (steps, 3) in imported logs
+    that lack the last position. In a world whose actions are complete motions: the end point of each motion.
     """
     gripper: np.ndarray
-    """Distance between the fingers at the same times, in metres."""
+    """Distance between the fingers for each position of the end effector, in metres."""
     actions: np.ndarray
     """Actions as returned by the policy: (steps, action size)."""
 
@@ -97,8 +97,8 @@ class Episode:
     clipped: int | None = None
     """Number of actions with a component outside [-1, 1], which is clipped; None if the world does not clip."""
     inference: tuple[float, ...] = ()
-    """Duration of each decision in milliseconds, as reported by the policy server, or else measured, including the
-    rendering of its images. Informational only.
+    """Duration of each decision in milliseconds, as reported by the policy server; otherwise measured, including
+    the time to render the policy's images. Informational only.
     """
     stages: dict[str, dict[str, int | None]] | None = None
     """Control step at which each goal atom that did not hold at the start reached each stage; None if it never did.
@@ -123,10 +123,10 @@ TURNING = ("reached", "touched", "moved", "done")
 FIXED = ("reached", "touched", "done")
 """Stages of a goal atom about an object that can be neither carried nor opened."""
 UNTOUCHED = "nothing"
-"""Name of the state before the first stage."""
+"""Name of an atom's state before its first stage."""
 
 Stages = Mapping[str, int | None]
-"""Stage -> the control step after which it was first observed, or None if it never was, in the order of the stages.
+"""Control step after which each stage was first observed (None if never), in the order of the stages.
 A number above the episode's step count means that the stage was observed in the aftermath, in which an object still
 held on success is released.
 """
@@ -139,15 +139,15 @@ class SideEffects:
     moved: Mapping[str, float] = field(default_factory=dict)
     """Final displacement of objects that the goal does not name, in metres."""
     tilted: Mapping[str, float] = field(default_factory=dict)
-    """Final tilt of these objects' upright axes relative to the start, in degrees."""
+    """Final tilt, relative to the start, of objects that the goal does not name, in degrees."""
     opened: Mapping[str, float] = field(default_factory=dict)
-    """Final opening of drawers, doors and knobs that the goal does not name and that were not open or on at the
-    start, as a fraction of the distance from the start to LIBERO's threshold for open or on; 1 at or beyond the
-    threshold.
+    """Final displacement of drawers, doors and knobs that the goal does not name and that were neither open nor on
+    at the start, as a fraction of the distance from the initial joint value to LIBERO's threshold for open or on;
+    1 at or beyond the threshold.
     """
     forces: Mapping[str, float] = field(default_factory=dict)
-    """Maximum contact force, in newtons, of one part of the robot (a finger, the hand, the arm) on each object,
-    sampled at the end of each control step; the table and the floor are called arena.
+    """Maximum contact force, in newtons, that any one part of the robot (a finger, the hand, the arm) exerts on
+    each object, sampled at the end of each control step; the table and the floor are listed as ``arena``.
     """
     arm: Mapping[str, int] = field(default_factory=dict)
     """Number of control steps in which the arm (its links, not the gripper) touched each object."""
@@ -166,7 +166,7 @@ class Aftermath:
     holds: bool
     """Whether the goal still held at the end."""
     rest: bool
-    """Whether all objects were at rest at the end; if not, the time limit was reached."""
+    """Whether all objects had stopped moving at the end; if not, the time limit was reached."""
 
 
 def furthest(stages: Stages) -> str:

@@ -40,11 +40,11 @@ class TriggerKind(StrEnum):
     NEAR = "near"
     """The end effector is within ``value`` metres of an object that the goal still requires to be moved or operated."""
     GRASPED = "grasped"
-    """Both fingers have held such an object for ``value`` control steps."""
+    """Both fingers have held an object to be moved for ``value`` control steps."""
     LIFTED = "lifted"
-    """Such an object is held ``value`` metres above its initial height."""
+    """An object to be moved is held ``value`` metres above its initial height."""
     PLACING = "placing"
-    """Such an object is held within ``value`` metres (horizontally) of its destination."""
+    """An object to be moved is held within ``value`` metres (horizontally) of its destination."""
     SUBGOAL = "subgoal"
     """``value`` parts of the goal (atoms, or fixtures that must be opened for them) are done, but not all of them."""
     STEP = "step"
@@ -102,7 +102,7 @@ Nested = Annotated[
     PlainValidator(lambda value: value if isinstance(value, Perturbation) else from_json(value)),
     PlainSerializer(to_json),
 ]
-"""A perturbation nested inside another one, in its JSON form."""
+"""A perturbation nested inside another perturbation, in its JSON form."""
 
 
 class MidEpisodeChange(Perturbation):
@@ -144,7 +144,7 @@ class At(Perturbation):
 
     @property
     def change(self) -> str:  # type: ignore[override]
-        """Kind of change, by the reaction required of the policy: look again, listen again, stop, or continue."""
+        """Kind of change, by the required reaction: look again, follow the new request, stop, or continue."""
         if isinstance(self.what, MidEpisodeChange):
             return self.what.change
         if Effect.GOAL in self.what.effects:
@@ -178,7 +178,7 @@ class At(Perturbation):
         return self.what.decides
 
     def certified_as(self) -> Perturbation | None:
-        """Return the event to certify in place of this one; None if it cannot affect solvability."""
+        """Return the event to certify instead; None if this event cannot affect solvability."""
         certified = self.what.certified_as()
         if certified is None or certified is self.what:
             return None if certified is None else self
@@ -196,7 +196,7 @@ class Events:
     """The events of one episode, processed in order."""
 
     def __init__(self, env: Env, spec: EpisodeSpec, senses: Senses, steps: Callable[[], int]) -> None:
-        """Start waiting for the first event. ``env`` has been reset; ``steps`` returns the control steps since then.
+        """Start waiting for the first event. ``env`` has been reset; ``steps`` returns the steps executed since.
 
         Raises AssayError if the first event can never occur.
         """

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from assay.episodes.world import World
 
 WhileWaiting = Literal["play", "hold", "align"]
-"""Behaviour during inference. ``play``: continue the old chunk while it has actions, then hold the arm. ``hold``:
-hold the arm. ``align``: continue the old chunk, and skip as many actions of the new chunk as were executed in the
-meantime.
+"""Behaviour during inference. ``play``: continue the old chunk until its actions are used up, then hold the arm.
+``hold``: hold the arm. ``align``: continue the old chunk, and skip as many actions of the new chunk as were
+executed in the meantime.
 """
 MOST_LATENCY = 1_000
 """Maximum latency of a policy, in control steps."""
@@ -77,5 +77,5 @@ def check_latency(world: World, latency: int) -> None:
         raise SpecError(f"latency={latency!r:.40}: expected 0 to {MOST_LATENCY} control steps")
     if latency and world.step_seconds is None:
         raise SpecError(
-            f"latency={latency}: the world '{world.traits.name}' has no time between actions; only 0 is supported"
+            f"latency={latency}: in the world '{world.traits.name}' no time passes between actions; expected 0"
         )

@@ -55,9 +55,9 @@ class Change(StrEnum):
     """Kind of change, as named in findings. Plugins may define additional kinds."""
 
     NAMES = "names"
-    """The instruction, including the names of objects."""
+    """Words of the instruction, including the names of objects."""
     WORDING = "wording"
-    """The instruction, except for the names of objects."""
+    """Words of the instruction, but not the names of objects."""
     SURFACE = "surface"
     """Spelling of the instruction: punctuation, capitalisation, spacing, politeness; its words are unchanged."""
     TASK = "task"
@@ -93,7 +93,7 @@ TOGETHER = "+"
 
 
 def changed_by(changes: Iterable[str]) -> str:
-    """Join kinds of change into one label, such as ``position`` or ``appearance+object``; empty without any."""
+    """Join kinds of change into one label, such as ``position`` or ``appearance+object``; empty for no kinds."""
     order = [str(change_kind) for change_kind in Change]
     parts = {part for change in changes for part in str(change).split(TOGETHER)}
     return TOGETHER.join(
@@ -102,7 +102,7 @@ def changed_by(changes: Iterable[str]) -> str:
 
 
 class Perturbation(ABC):
-    """Base class of perturbations, which turn one task into another of the same world.
+    """Base class of perturbations, which turn one task into another task of the same world.
 
     Subclasses are decorated with `perturbation`, which makes them frozen dataclasses.
     """
@@ -111,15 +111,15 @@ class Perturbation(ABC):
     kind: str
     """Name in JSON, e.g. ``words/say``; the part before the slash is the axis."""
     effects: frozenset[Effect] = frozenset()
-    """Parts of the episode that the perturbation may affect; all others are unchanged."""
+    """Parts of the episode that the perturbation may affect; all other parts are unchanged."""
     change: str = Change.WORLD
     """Kind of change, or several kinds joined by +, used to label conditions."""
     world: str = "libero"
     """Name of the world whose tasks the perturbation modifies; empty for any world."""
     sets_vocabulary: bool = False
-    """Whether the perturbation changes the objects or the request, to which words and appearances must then fit."""
+    """Whether the perturbation changes objects or the request, on which suitable words and appearances depend."""
     neutral: Mapping[str, object] = MappingProxyType({})
-    """Field values with which nothing would change; a perturbation with all of them is rejected."""
+    """Field values without effect; a perturbation in which all of these fields have these values is rejected."""
     guessable: bool = False
     """Whether the request can be guessed although the perturbation is not plausible, so that success does not
     indicate memorisation.
@@ -177,7 +177,7 @@ class Perturbation(ABC):
 
     @property
     def decides(self) -> bool:
-        """Whether the goal or its solvability may change, which instruction, appearance and senses do not affect."""
+        """Whether the goal or its solvability may change; instruction, appearance and senses affect neither."""
         return not self.effects.isdisjoint({Effect.PHYSICS, Effect.GOAL})
 
     @property
@@ -186,7 +186,7 @@ class Perturbation(ABC):
         return None
 
     def certified_as(self) -> Perturbation | None:
-        """Return the perturbation to certify in place of this one; None if it cannot affect solvability."""
+        """Return the perturbation to certify instead; None if this perturbation cannot affect solvability."""
         return self if self.decides else None
 
     def hides(self, camera: str) -> bool:
@@ -196,8 +196,8 @@ class Perturbation(ABC):
 
 @cache
 def _field_types(cls: type) -> tuple[dict[str, type[Enum]], dict[str, int]]:
-    """Return two mappings for the fields of a class: fields with an Enum as their type -> that Enum, and fields that
-    hold tuples of a fixed length -> that length.
+    """Return two mappings from the field names of a class: to the Enum, for fields with an Enum type; and to the
+    length, for fields whose type is a tuple of fixed length.
     """
     choices, lengths = {}, {}
     for name, hint in get_type_hints(cls).items():
@@ -295,7 +295,7 @@ def apply_perturbations(
 
 
 _adapter = cache(TypeAdapter)
-"""Function that returns the converter between a class's perturbations and JSON, which is cached."""
+"""Function that returns the converter between the perturbations of a class and JSON; converters are cached."""
 
 
 def _drop_sign_of_zero(value: Any) -> Any:

@@ -36,14 +36,14 @@ class Policy(Protocol):
     def act(self, observation: Any) -> np.ndarray:
         """Return the next k actions, (k, action size), k >= 1; the world defines observations and actions.
 
-        In LIBERO's world an action is (7,): translation, rotation and gripper (above 0 closes), in [-1, 1].
+        In LIBERO's world an action has shape (7,): translation, rotation and gripper (above 0 closes), in [-1, 1].
         """
         ...
 
 
 @runtime_checkable
 class Privileged(Protocol):
-    """A policy with access to the simulator's state, which is attached before each reset."""
+    """A policy with access to the simulator's state; the environment is attached before each reset."""
 
     def attach(self, env: Any) -> None:
         """Receive the environment of the next episode, with its task and simulation."""

@@ -20,7 +20,7 @@ Key = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """Random streams for one step, independent of other draws, their order, and the worker."""
+    """Random streams for one step, independent of the worker and of other random draws and their order."""
 
     key: Key
     """Key of the perturbation within its episode, followed by the camera for images."""
@@ -28,11 +28,11 @@ class Chance:
     """Number of control steps since the start of the episode."""
 
     def now(self) -> np.random.Generator:
-        """Return a stream for effects that vary from step to step, such as image noise."""
+        """Return a stream for effects that vary from step to step, for example image noise."""
         return stream(*self.key, "step", self.step)
 
     def lasting(self) -> np.random.Generator:
-        """Return a stream for effects that are constant within an episode, such as dirt on a lens."""
+        """Return a stream for effects that are constant within an episode, for example dirt on a lens."""
         return stream(*self.key, "episode")
 
 
@@ -67,8 +67,8 @@ class Sense(Perturbation):
 class Senses:
     """Applies perturbations of the senses in sequence to the policy's observations and actions.
 
-    Other perturbations are ignored. Streams are keyed by kind and occurrence, so that adding a perturbation does not
-    alter the draws of another.
+    Other perturbations are ignored. Streams are keyed by kind and occurrence, so that adding a perturbation does
+    not alter the random draws of the others.
     """
 
     def __init__(self, perturbations: Iterable[Perturbation], *, task: str, seed: int) -> None:
@@ -82,10 +82,7 @@ class Senses:
                 before[perturbation.kind] += 1
 
     def add(self, sense: Sense, key: Key) -> bool:
-        """Start a perturbation during the episode, after the existing ones.
-
-        Return True, because this is always possible.
-        """
+        """Add a perturbation during the episode, to be applied after the existing ones. Always return True."""
         self._filters.append(sense.begin(key))
         return True
 

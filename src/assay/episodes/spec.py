@@ -17,7 +17,7 @@ from assay.errors import SpecError, one_line
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """A text instruction. Worlds whose instructions contain images derive a subclass."""
+    """A text instruction. Worlds whose instructions contain images define a subclass."""
 
     text: str
 
@@ -37,7 +37,7 @@ Label = str | int | float | bool | None
 CONTROL = "control"
 """Name of the unperturbed condition."""
 OWN_LATENCY = "latency"
-"""Label of conditions whose inference latency differs from their control's; its value is in control steps."""
+"""Label of conditions whose latency differs from that of their control; its value is in control steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class EpisodeSpec:
     task: str
     """Id of the unperturbed task. Its first part is the name of the world, if there is a world with that name."""
     seed: int
-    """Seed of the initial state and all other draws; if ``start`` is set, seed of the policy's randomness only."""
+    """Seed of the initial state and of all sampling; if ``start`` is set, seed of the policy's randomness only."""
     pack: str = "primitives"
     """Name of the asset pack."""
     experiment: str = "libero"
@@ -76,7 +76,7 @@ class EpisodeSpec:
 
     @property
     def world_seed(self) -> int:
-        """Seed of all of the world's draws: initial state, perturbations and senses."""
+        """Seed of everything that the world samples: initial state, perturbations and senses."""
         return self.seed if self.start is None else self.start
 
     @property
@@ -95,7 +95,7 @@ class EpisodeSpec:
     def control(self) -> EpisodeSpec:
         """Return the unperturbed spec with the same task and seed.
 
-        The latency is the same, unless the condition changes the latency; the control then has none.
+        The latency is the same, unless the condition changes the latency; the control then has no latency.
         """
         control = replace(self, condition=CONTROL, perturbations=(), labels={})
         return replace(control, latency=0, while_waiting="play") if OWN_LATENCY in self.labels else control
@@ -135,7 +135,7 @@ class EpisodeSpec:
 
 
 class _Plain(BaseModel, extra="forbid", strict=True):
-    """The fields of a spec that hold plain values."""
+    """The fields of a spec that need no conversion from JSON."""
 
     condition: str
     initial: Initial

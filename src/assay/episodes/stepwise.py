@@ -7,10 +7,10 @@
         play.step(policy(play.observation, play.instruction))
     episode = play.finish()
 
-All loops give bit-identical episodes, because they share one code path: the action is rounded to single precision, in
-which it is stored; the senses change it, depending on the step number; the world executes it; the goal is evaluated;
-if it has not been achieved, events may occur (`events`); the senses change the observation. This module draws no
-random numbers and renders no images.
+All loops give bit-identical episodes, because they share one code path: the action is rounded to single precision,
+in which it is stored; perturbations of the senses change it, depending on the step number; the world executes it;
+the goal is evaluated; if it has not been achieved, events may occur (`events`); perturbations of the senses change
+the observation. This module draws no random numbers and renders no images.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CLIP_TOLERANCE = 1e-3
 
 
 class Stepwise:
-    """A running episode. ``watch`` receives every observation before the senses change it."""
+    """A running episode. ``watch`` receives every observation before perturbations of the senses are applied."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ def progress_of(
     """Return the progress of an episode, from 0 to 1: the mean over the atoms that did not hold at the start.
 
     An atom that holds at the end counts as 1, and so does a success. An atom that held at the start and was undone
-    counts as 0; without either kind of atom, a failure is 0.
+    counts as 0; if there are no such atoms, the progress of a failure is 0.
     """
     if success:
         return 1.0

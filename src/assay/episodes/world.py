@@ -31,7 +31,7 @@ class Traits:
     complete motion, and distances between trajectories are meaningless.
     """
     start_columns: tuple[str, ...] = ()
-    """Labels and columns determined by the initial state (task and seed), such as an instruction that names a
+    """Labels and columns determined by the initial state (task and seed), for example an instruction that names a
     sampled object. They do not distinguish variants of a task.
     """
     demonstrator: str | None = None
@@ -222,7 +222,8 @@ class World:
         raise WorldError(f"the world '{self.traits.name}' has no method open(states)")
 
     def holding(self, last: np.ndarray | None) -> np.ndarray:
-        """Return the action, (action size,), that holds the robot still after ``last``, the previous action if any."""
+        """Return the action, (action size,), that holds the robot still; ``last`` is the previous action, if
+        any."""
         return np.zeros(self.action_size, np.float32)
 
     def pack_source(self, pack: str) -> object:
@@ -242,7 +243,7 @@ class World:
         return ""
 
     def check_states(self, specs: Iterable[EpisodeSpec], folder: Path) -> None:
-        """Raise AssayError if a folder lacks any initial states that the episodes start from."""
+        """Raise AssayError if a folder lacks an initial state from which one of the episodes starts."""
 
 
 TASK_FILE_SUFFIXES = (".bddl", ".json")
@@ -252,7 +253,7 @@ WORLDS: Registry[World] = Registry("world", WorldError)
 
 
 def world_of(task: str) -> World:
-    """Return the world of a task id: the one named before the first slash, or LIBERO's by default."""
+    """Return the world of a task id: the world named before the first slash, or LIBERO's by default."""
     return WORLDS[world_name(task)]
 
 
@@ -278,7 +279,7 @@ def world_name(task: str) -> str:
 
 
 def world_policies(world: str, kind: str = "policy") -> dict[str, str]:
-    """Return the policies, or other registered objects of a ``kind``, of a world: name -> ``module:object``."""
+    """Return the policies of a world, or its registered objects of another ``kind``: name -> ``module:object``."""
     prefix = f"{WORLDS[world].traits.name}/"
     return {
         name.removeprefix(prefix): address

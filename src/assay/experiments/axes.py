@@ -33,7 +33,7 @@ class AxisError(ExperimentError):
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """A change of a given magnitude, in one or more variants, of which the seed selects one."""
+    """A change of a given magnitude, in one or more variants, one of which is selected by the seed."""
 
     magnitude: float
     ways: tuple[tuple[Perturbation, ...], ...]
@@ -42,7 +42,7 @@ class Rung:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A kind of change with a magnitude. To register one: ``assay.register("axis", name)(Axis(...))``."""
+    """A kind of change with a magnitude. To register an axis: ``assay.register("axis", name)(Axis(...))``."""
 
     name: str
     about: str
@@ -172,6 +172,6 @@ def search(axes: tuple[str, ...] = ("distance",)) -> Experiment:
 
 
 def variant(axis: str, rung: Rung, way: int) -> Variant:
-    """Return the variant of a task for a rung of an axis; ``way`` is the index of the change in ``rung.ways``."""
+    """Return the variant of a task for one magnitude of an axis; ``way`` is the index in ``rung.ways``."""
     labels: dict[str, Label] = {AXIS: axis, MAGNITUDE: rung.magnitude, **rung.labels}
     return Variant(f"{NAME}/{axis}={rung.magnitude:g}", rung.ways[way], labels)

@@ -62,7 +62,7 @@ def choose_conditions(selection: str, names: Iterable[str], experiment: str) -> 
                 conditions if "/" in unknown else {name.partition("/")[2] or name for name in conditions}
             )
             valid = did_you_mean(unknown, options, most=MAX_NAMES_SHOWN)
-            raise ExperimentError(f"{experiment} has no condition '{unknown}' with these tasks; {valid}")
+            raise ExperimentError(f"{experiment} has no condition '{unknown}' for these tasks; {valid}")
         chosen.update(matches)
         parts = parts[size:]
     return frozenset(chosen)
@@ -88,7 +88,7 @@ class LazyVariant:
 
     condition: str
     make: Callable[[], Variant | None]
-    """Function that returns the variant; None if the task has none."""
+    """Function that returns the variant; None if the task does not have this variant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +100,14 @@ class Experiment:
     variants: Callable[[Any], Iterable[Variant | LazyVariant]]
     """Function that returns the variants of a task, without the control."""
     tasks: str = "all"
-    """Default tasks, selected as on the command line."""
+    """Default selection of tasks, written as on the command line."""
     seeds: tuple[int, ...] = tuple(range(5))
     certified: bool = False
     """Whether the changes affect solvability, so that episodes require a certificate."""
     limit: float | None = None
-    """Time limit as a multiple of the reference time, which is the demonstrator's time in the certificate or the one in
-    ``reference``; 0 for no limit, with the time still recorded as a label; None for the task's default horizon.
+    """Time limit as a multiple of the reference time, which is the demonstrator's time in the certificate or a
+    human's time in ``reference``; 0 for no limit, with the time still recorded as a label; None for the task's
+    default horizon.
     """
     reference: ReferenceTimes | None = None
     """Human completion times of the tasks, if the time limit is a multiple of them."""
@@ -117,7 +118,7 @@ class Experiment:
     keep: Callable[[EpisodeSpec], bool] = lambda spec: True
     """Predicate that selects the episodes to run from the design."""
     conditions: str | None = None
-    """Conditions to run in addition to the control, as a selection for `choose_conditions`; None for all."""
+    """Conditions to run in addition to the control, as names or patterns (`choose_conditions`); None for all."""
     control: Callable[[Any], Variant] = lambda task: Variant()
     """Function that returns the control of a task; it may have labels or extra time, but no perturbations."""
 
@@ -192,7 +193,7 @@ class Experiment:
             made = (variant.make() if isinstance(variant, LazyVariant) else variant for variant in variants)
             selected.append((task, [variant for variant in made if variant is not None]))
         if self.conditions is not None and wanted != {CONTROL} and not any(made for _, made in selected):
-            raise ExperimentError(f"{self.name} has no condition '{self.conditions}' with these tasks")
+            raise ExperimentError(f"{self.name} has no condition '{self.conditions}' for these tasks")
         return selected
 
     def only(self, conditions: str | None) -> Experiment:
@@ -202,7 +203,7 @@ class Experiment:
     def checked_pack(self, pack: str | None, initial: Initial = "sampled") -> str:
         """Return the asset pack to use.
 
-        Raises AssetError or ExperimentError if the world does not support the request.
+        Raises AssetError or ExperimentError if the world does not support the pack or the states.
         """
         if pack is not None:
             self.played_in.pack_source(pack)
@@ -228,7 +229,7 @@ EXPERIMENTS: Registry[Callable[..., Experiment] | Experiment] = Registry(
         "search": "assay.experiments.axes:search",
     },
 )
-"""Registered experiments, and functions that return an experiment."""
+"""Registered experiments, or functions that return an experiment, by name."""
 
 
 def load_experiment(address: str) -> Experiment:
@@ -253,10 +254,10 @@ def libero() -> Experiment:
 
 
 def latency(steps: tuple[int, ...] = (1, 2, 4, 8)) -> Experiment:
-    """Inference latencies in control steps of 50 ms; the control has none."""
+    """Inference latencies in control steps of 50 ms; the control has no latency."""
     if not steps or len(set(steps)) < len(steps) or not all(1 <= step <= MOST_LATENCY for step in steps):
         raise ExperimentError(
-            f"latency?steps={steps!r:.60}: expected different numbers from 1 to {MOST_LATENCY}"
+            f"latency?steps={steps!r:.60}: expected distinct numbers from 1 to {MOST_LATENCY}"
         )
     labels: dict[str, Label] = {"axis": "senses", "change": Change.LATENCY, "plausible": True}
     return Experiment(

@@ -32,7 +32,7 @@ HELD = lifted(0.04)
 def events(distance: float = 0.1, delay: int = 2) -> Experiment:
     """Changes of the instruction, the world or the senses during the episode.
 
-    ``distance``: displacement of objects, in metres; ``delay``: action delay from the event on, in control steps.
+    ``distance``: displacement of objects, in metres; ``delay``: action delay after the event, in control steps.
     """
 
     def variants(task: Task) -> Iterator[Variant]:
@@ -52,8 +52,8 @@ def events(distance: float = 0.1, delay: int = 2) -> Experiment:
 
 
 def _time(task: Task) -> int:
-    """Return the time limit of a task's episodes in control steps; the control has the same limit, so that time causes
-    no drop.
+    """Return the time limit of a task's episodes in control steps; the control has the same limit, so that the
+    limit itself cannot cause a drop.
     """
     return round(TIME_FACTOR * horizon(EpisodeSpec(task.id, 0)))
 
@@ -103,7 +103,7 @@ def _events(task: Task, distance: float, delay: int) -> Iterator[tuple[str, Trig
 
 
 def _phrase_for_other_object(task: Task, other: Alternative) -> str:
-    """Return the phrase for the object if only the object differs: "the other one", or its name; otherwise empty."""
+    """Return "the other one" or the name of the other task's object; empty if more than the object differs."""
     if len(task.goal.atoms) != 1 or len(other.goal.atoms) != 1:
         return ""
     (own,), (requested,) = task.goal.atoms, other.goal.atoms

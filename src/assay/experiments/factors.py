@@ -1,9 +1,9 @@
 """Effect of each change: a full or fractional factorial design over selected changes.
 
-A fraction of 2^(k-p) combinations contains all combinations of the first k - p changes, and switches each further
-change on when an odd number of those in its generator are on. The control, "all off", is therefore always included.
-The resolution states which effects are confounded: at III, main effects with two-way interactions; at IV, two-way
-interactions with one another; from V on, neither.
+A fraction of 2^(k-p) combinations contains all combinations of the first k - p changes, and switches each of the
+other p changes on when an odd number of the changes in its generator are on. The control, "all off", is therefore
+always included. The resolution states which effects are confounded: at III, main effects with two-way
+interactions; at IV, two-way interactions with one another; from V on, neither.
 
 `changes_to` returns one perturbation of each kind, of medium size, by name.
 """
@@ -47,7 +47,7 @@ ROOMS = dict.fromkeys(Arena, Arena.TABLE) | {
     Arena.TABLE: Arena.KITCHEN,
     Arena.COFFEE_TABLE: Arena.LIVING_ROOM,
 }
-"""Arena to which a task is moved, chosen for a similar camera distance."""
+"""Arena of a task -> arena to which the task is moved, chosen for a similar camera distance."""
 
 
 @cache
@@ -108,9 +108,9 @@ _ROOMS = frozenset({"room", "environment"})
 _POSITIONS = frozenset({"world", "position", "jitter", "displace", "relocate", "swap", "move_fixture"})
 _ON_TARGET = frozenset(words("recolour pattern resize replace unseen shape displace swap confound obstacle"))
 _EXCLUSIVE = (
-    (frozenset({"replace", "unseen", "shape"}), "each replaces the same object"),
-    (frozenset({"recolour", "pattern"}), "each covers the surface of the same object"),
-    (frozenset({"displace", "swap", "relocate", "world"}), "each sets the position of the same object"),
+    (frozenset({"replace", "unseen", "shape"}), "they replace the same object"),
+    (frozenset({"recolour", "pattern"}), "they cover the surface of the same object"),
+    (frozenset({"displace", "swap", "relocate", "world"}), "they set the position of the same object"),
     (frozenset({"darker", "lighter"}), "they cancel each other out"),
     (frozenset({"flatter", "harsher"}), "they cancel each other out"),
 )
@@ -166,7 +166,7 @@ GENERATORS: Mapping[tuple[int, int], tuple[str, ...]] = MappingProxyType(
         (8, 4): ("BCD", "ACD", "ABC", "ABD"),
     }
 )
-"""(Number of changes k, number of halvings p) -> generators of the last p changes, with minimum aberration."""
+"""(Number of changes k, number of halvings p) -> minimum-aberration generators of the last p changes."""
 _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII")
 
 
@@ -177,9 +177,7 @@ def factors(over: tuple[str, ...] = ("words", "world", "senses"), halvings: int 
         if name not in names:
             raise ExperimentError(f"factors: there is no change '{name}': {did_you_mean(name, names)}")
     if not 1 <= len(over) <= MAX_CHANGES or len(set(over)) < len(over):
-        raise ExperimentError(
-            f"factors: over={','.join(over)}: expected 1 to {MAX_CHANGES} different changes"
-        )
+        raise ExperimentError(f"factors: over={','.join(over)}: expected 1 to {MAX_CHANGES} distinct changes")
     for one, other in combinations(over, 2):
         reason = contradiction(one, other)
         if reason:
@@ -215,7 +213,7 @@ def fraction(count: int, halvings: int = 0) -> tuple[tuple[bool, ...], ...]:
 
 
 def resolution(count: int, halvings: int) -> int:
-    """Return the length of the shortest word in a design's defining relation; 0 for a full design."""
+    """Return the resolution: the length of the shortest word in the defining relation; 0 for a full design."""
     generators = GENERATORS[count, halvings] if halvings else ()
     last = "ABCDEFGH"[count - halvings : count]
     words = [frozenset(generator) | {letter} for generator, letter in zip(generators, last, strict=True)]

@@ -21,7 +21,8 @@ _RANK = "top|middle|bottom|upper|lower|first|second|third|fourth|last"
 _PART = "drawer|region|layer|shelf|level|row|compartment"
 _RANKED = re.compile(rf"\b(?:{_RANK}) (?:and (?:{_RANK}) )?(?:{_PART})\b|\b(?:{_RANK}) (?:\w+ ){{0,3}}from\b")
 _SURFACE = re.compile(r"\btop layer\b")
-"""Phrase that looks like a rank but means the upper surface of an object; LIBERO-X does not count it as a rank."""
+"""Phrase that resembles an ordinal rank but means the upper surface of an object; LIBERO-X does not count it as a
+rank."""
 
 
 def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAMERAS) -> dict[str, Label]:
@@ -51,7 +52,7 @@ def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAM
 
 
 def families(task: Task) -> dict[str, Label]:
-    """Return the labels of a task in each family as one text: ``container, left-right``; None without labels."""
+    """Return the labels of a task as one text per family: ``container, left-right``; None if there are none."""
     return {family: SEPARATOR.join(labels) or None for family, labels in label_sets(task).items()}
 
 

@@ -52,7 +52,7 @@ def paraphrase_experiment(
         if not row.task:
             raise ExperimentError(
                 f"{file}:{row.line}: no task, or more than one, has the instruction '{row.original[:80]}': "
-                "name it in a column 'task'"
+                "name the task in a column 'task'"
             )
     tasks = tuple(dict.fromkeys(row.task for row in with_tasks(table)))
     # Rows without a task id apply to every task with that instruction.
@@ -66,7 +66,8 @@ def paraphrase_experiment(
         for row in rows:
             if row.original and plain(row.original) != text:
                 raise ExperimentError(
-                    f"{file}:{row.line}: the original is '{row.original[:80]}', but {task.id} has '{text}'"
+                    f"{file}:{row.line}: the original is '{row.original[:80]}', "
+                    f"but the instruction of {task.id} is '{text}'"
                 )
         if not rows:
             more = ", ..." if len(tasks) > MAX_TASKS_NAMED else ""
@@ -162,7 +163,7 @@ def _generate(task: Task, per_cell: int, seed: int) -> tuple[Variant, ...]:
 
 
 def corruption(counterfactual: int = 1) -> Experiment:
-    """For each task, the corruption ladder, hurried writing, and ``counterfactual`` instructions from other tasks."""
+    """Corrupted and hurried instructions, and ``counterfactual`` instructions of other tasks, for each task."""
 
     def variants(task: Task) -> Iterator[Variant]:
         for label, design in (("rung", LADDER), ("style", STYLES)):

@@ -22,7 +22,7 @@ from assay.tasks.scene import Pattern, Surface
 
 DIFFICULTIES = (1, 2, 3, 4, 5)
 Levels = Mapping[int, tuple[Perturbation, ...]]
-"""Perturbations by difficulty; a sub-dimension need not have all difficulties."""
+"""Perturbations by difficulty; some sub-dimensions lack some difficulties."""
 
 
 def plus(dimensions: tuple[str, ...] = (), difficulties: tuple[int, ...] = DIFFICULTIES) -> Experiment:
@@ -105,10 +105,10 @@ def _background(task: Task) -> dict[str, Levels]:
 
 
 _AROUND = (0.15, -0.3, 0.45, -0.65, 0.85)
-"""Camera angles about the vertical, radians, alternating between both sides."""
+"""Camera angles about the vertical, radians, alternating between left and right."""
 _NAMES = {1: ObjectType.ADDITION, 3: ObjectType.CONTEXTUAL, 5: ObjectType.HABITUAL}
 _DIRECTNESS = dict(zip(DIFFICULTIES, list(ActionType)[-5:], strict=True))
-"""Difficulty -> action type, from a stated need to a hint."""
+"""Difficulty -> action type of the paraphrase, from a stated need (difficulty 1) to a hint (difficulty 5)."""
 DIMENSIONS: Mapping[str, Mapping[str, Levels] | Callable[[Task], Mapping[str, Levels]]] = MappingProxyType(
     {
         "layout": {

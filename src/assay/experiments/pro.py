@@ -1,4 +1,4 @@
-"""LIBERO-PRO: changed objects, positions, wordings, tasks and rooms, alone and combined, and ladders of magnitude."""
+"""LIBERO-PRO: changed objects, positions, wordings, tasks and rooms, alone and combined, and graded magnitudes."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ DISSIMILARITY: dict[str, Callable[[], Perturbation]] = {
     "category": lambda: Replace(among=Among.OTHER),
     "shape": lambda: Replace(among=Among.SHAPE),
 }
-"""Ladder of object dissimilarity, in order of decreasing similarity to the original object."""
+"""Graded changes of an object, in order of decreasing similarity to the original object."""
 MILDER: dict[str, Label] = {"milder": True}
-"""Label of changes that are weaker than LIBERO-PRO's, so that measures by kind exclude them."""
+"""Label of changes that are weaker than LIBERO-PRO's, so that measures by kind of change exclude them."""
 
 
 def pro(
@@ -62,12 +62,12 @@ def pro(
     distances: tuple[float, ...] = SWEEP,
     axis: Literal["x", "y", "any"] = "any",
 ) -> Experiment:
-    """LIBERO-PRO's five perturbations and their combinations; with ``experiments``, also ladders and milder changes.
+    """LIBERO-PRO's five perturbations, also combined; with ``experiments``, also graded and milder changes.
 
-    ``distances`` are the steps of the displacement ladder in metres, and ``axis`` is its direction.
+    ``distances`` are the graded displacements in metres, and ``axis`` is their direction.
     """
     if not distances or len(set(distances)) < len(distances):
-        raise ExperimentError("pro: distances: expected one or more different distances")
+        raise ExperimentError("pro: distances: expected one or more distinct distances")
     for distance in distances:
         if not 0 < distance <= MAX_DISTANCE_M:
             raise ExperimentError(
@@ -117,7 +117,7 @@ def _request(
     others: Sequence[Alternative],
     more: Mapping[str, Label] = MappingProxyType({}),
 ) -> Variant | None:
-    """Return a variant with one of the alternative goals, drawn per task; a longer goal gets twice the time."""
+    """Return a variant with an alternative goal, sampled for each task; a longer goal gets twice the time."""
     if not others:
         return None
     other = others[int(stream("pro", "task", task.id).integers(len(others)))]
@@ -128,10 +128,10 @@ def _request(
 
 
 def _ladders(task: Task) -> Iterator[Variant | LazyVariant]:
-    """Yield ladders and milder changes.
+    """Yield graded and milder changes.
 
-    Ladders: decreasing instruction content, decreasing object similarity, and a goal of twice the length.
-    Changes milder than LIBERO-PRO's: one object changed, objects shifted instead of exchanged, the most similar room,
+    Graded: decreasing instruction content, decreasing object similarity, and a goal of twice the length.
+    Milder than LIBERO-PRO's: one object changed, objects shifted instead of exchanged, the most similar room,
     a known goal.
     """
     for rung, (name, rewording) in enumerate(LADDER.items(), start=1):

@@ -34,7 +34,7 @@ class ReferenceTimes:
     digest: str
     """Digest of the file's content, 12 hexadecimal digits."""
     steps: Mapping[str, float]
-    """Control steps by task, which is given by its id, or by its file name without folder and suffix."""
+    """Control steps by task, which is identified by its id, or by its file name without folder and suffix."""
 
     def of(self, task: str) -> float:
         """Return the time of a task in control steps. Raises ExperimentError if the file lacks the task."""
@@ -42,7 +42,7 @@ class ReferenceTimes:
             named_tasks = ", ".join(sorted(self.steps)[:MAX_TASKS_NAMED])
             more = ", ..." if len(self.steps) > MAX_TASKS_NAMED else ""
             raise ExperimentError(
-                f"{self.file} has no time for {display_name(task)}; it has: {named_tasks}{more}"
+                f"{self.file} has no time for {display_name(task)}; it lists: {named_tasks}{more}"
             )
         return self.steps[display_name(task)]
 
@@ -98,7 +98,7 @@ def with_reference_times(
 
 
 def apply_time_limit(spec: EpisodeSpec, limit: float | None, reference: float) -> EpisodeSpec:
-    """Return a spec whose time limit is a multiple of a reference time in control steps; 0 adds only a label."""
+    """Return a spec whose time limit is ``limit`` times a reference time in control steps; 0 adds only a label."""
     if limit is None:
         return spec
     labels = {**spec.labels, "reference_steps": reference, "limit_factor": limit or None}

@@ -24,14 +24,14 @@ from assay.tasks import Task
 from assay.tasks.labels import CONFOUNDING, UNSEEN
 
 CROWDED_OBJECTS = 6
-"""Number of movable objects at or above which level 3 adds one object instead of two; LIBERO-X adds 1.3 on average."""
+"""Minimum number of movable objects at which level 3 adds one object, not two; LIBERO-X adds 1.3 on average."""
 
 
 def x(time: float | Literal["unlimited"] = 1.1, times: str = "") -> Experiment:
     """Levels 1 to 5, cumulative; ``time`` is the time limit as a multiple of the reference time.
 
-    The reference time is the demonstrator's, or a human's if ``times`` is given: a CSV file with the columns task,
-    and seconds or steps.
+    The reference time is the demonstrator's or, with ``times``, a human's. ``times`` is a CSV file with the
+    columns task, and seconds or steps.
     """
     design = Experiment(
         name="x",
@@ -83,7 +83,7 @@ def _labels(task: Task, level: int) -> dict[str, Label]:
 
 
 def _is_scheduled(spec: EpisodeSpec) -> bool:
-    """Return whether an episode varies the attribute that its task's schedule has for its seed."""
+    """Return whether an episode varies the attribute that its task's schedule assigns to its seed."""
     for perturbation in spec.perturbations:
         if isinstance(perturbation, VariedTarget):
             first = int(stream("x", "attribute", spec.task).integers(len(Attribute)))

@@ -1,6 +1,6 @@
 """LIBERO's world and its components, registered like those of any extension.
 
-The world is in a lower layer than its perturbations and its sheet, so it cannot register them itself.
+The world is in a lower layer than its perturbations and its contact sheet, so it cannot register them itself.
 """
 
 from assay.support.plugins import provide

@@ -1,11 +1,11 @@
-"""Attribution: the cost of each factor, alone and together, from a factorial experiment.
+"""Attribution: the cost of each factor, alone and combined with others, from a factorial experiment.
 
-Every label ``factor:NAME`` is a factor that is off (False, 0, none, null) or on; episodes without factors, except
-controls, are left out. Effects are estimated on the log-odds, with an intercept for each task because odds ratios are
-not collapsible over tasks. A main effect is the effect of switching a factor on, averaged over the other factors; an
-interaction is the change in this effect when another factor is switched on. Both are also given in percentage points
-of success. The Shapley share of a factor is its part of the drop from all factors off to all factors on, averaged over
-the orders in which they could be switched on; the shares add up to the drop.
+Every label ``factor:NAME`` denotes a factor that is off (False, 0, none, null) or on; episodes without factors,
+except controls, are left out. Effects are estimated on the log-odds, with an intercept for each task because odds
+ratios are not collapsible over tasks. A main effect is the effect of switching a factor on, averaged over the
+other factors; an interaction is the change in this effect when another factor is switched on. Both are also given
+in percentage points of success. The Shapley share of a factor is its part of the drop from all factors off to all
+factors on, averaged over the orders in which they could be switched on; the shares add up to the drop.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class FactorContrast(Result):
 
     factor: str
     change: str | None
-    """Change made by the factor when it is the only one switched on; None if no episode has it alone."""
+    """Change made when only this factor is switched on; None if the run has no such episodes."""
     successes: int
     """Number of successes with the factor."""
     count: int
@@ -105,12 +105,12 @@ class FactorContrast(Result):
     interval: Interval
     """Newcombe interval of the difference over starts, extended to include 0 if the test is not significant."""
     p: float
-    """p value of ``difference``: the larger one of an exact test over starts and an exact test within them."""
+    """p value of ``difference``: the larger of two, from exact tests over starts and within starts."""
 
     def flaw_test(self, flaw: str, run: int, telling: int) -> FlawTest:
-        """Return the test of whether the factor costs success over all combinations.
+        """Return the test of whether the factor reduces success, pooled over all combinations.
 
-        ``telling`` is the number of informative starts with this factor alone.
+        ``telling`` is the number of informative starts in which only this factor was switched on.
         """
         p, reference = one_sided_p(self.difference, self.p), self.others / self.others_count
         part = (ATTRIBUTION.name, str(self.change), self.difference, self.interval, p)
@@ -136,7 +136,7 @@ class Attribution(Result):
     drop_interval: Interval | None
     shares: tuple[FactorShare, ...]
     contrasts: tuple[FactorContrast, ...]
-    """Comparison of episodes with and without each factor, if the design includes both."""
+    """Comparison of the episodes with each factor and those without it, if the design includes both."""
     modelled: int
     """Number of missing combinations, whose success is predicted from the estimated effects."""
 
@@ -183,7 +183,7 @@ def attribution(frame: pl.DataFrame) -> Attribution:
     draws = values(resample(totals)) if not seen and len(totals) >= ENOUGH else np.empty((0, len(on)))
 
     def interval(weights: np.ndarray) -> Interval | None:
-        """Return the interval of ``weights @ success``; weights: (cells,)."""
+        """Return the interval of the sum of the success rates (cells,), weighted by ``weights`` (cells,)."""
         if seen:
             return _weighted_sum(weights, hits, counts)[2]
         return percentiles(draws @ weights, len(totals)) if len(draws) else None
@@ -273,7 +273,7 @@ def _on(values: pl.Series) -> pl.Series:
 def _design(
     on: np.ndarray, seen: np.ndarray, factors: tuple[str, ...]
 ) -> tuple[np.ndarray, list[tuple[str, ...]], tuple[tuple[str, ...], ...]]:
-    """Return the identifiable columns of the design (cells, terms), their factors, and the aliased interactions."""
+    """Return the design's identifiable columns, (cells, terms), the factors of each, and aliased interactions."""
     columns, kept, aliased = [np.ones(len(on))], [], []
     for members in (*combinations(range(len(factors)), 1), *combinations(range(len(factors)), 2)):
         column = np.prod(on[:, members] - 0.5, axis=1)
@@ -288,7 +288,7 @@ def _design(
 
 
 def _shapley_weights(on: np.ndarray) -> np.ndarray:
-    """Return the Shapley weights (factors, cells): losses (factors,) = weights @ success (cells,)."""
+    """Return the Shapley weights, (factors, cells); ``weights @ success`` is the loss due to each factor."""
     cells, factors = on.shape
     weights = np.zeros((factors, cells))
     for factor in range(factors):
@@ -330,7 +330,7 @@ def _within_tasks(
 
 
 def _weighted_sum(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> tuple[float, float, Interval]:
-    """Return ``weights @ success`` (cells,), its standard error and its Student interval.
+    """Return the sum of the success rates (cells,), weighted by ``weights``, its standard error and its interval.
 
     The error is estimated from the variance between starts. It is at least the error for independent episodes, with one
     success and one failure added to each combination so that it is positive.
@@ -389,7 +389,7 @@ def attribution_figure(result: Attribution, report: ReportedRun) -> Drawing:
         forest(left, {"": effects}, along="effect on the log-odds of success", heads=heads, zero=0.0)
         left.set_title("Main effects and interactions")
         heads = ("points", "share")
-        forest(right, {"": shares}, along="change of success, points", heads=heads, zero=0.0, least=0.1)
+        forest(right, {"": shares}, along="change in success, points", heads=heads, zero=0.0, least=0.1)
         right.set_title("Shapley shares of the drop")
         points_axis(right.xaxis)
 
@@ -413,7 +413,7 @@ def attribution_figure(result: Attribution, report: ReportedRun) -> Drawing:
 
 ATTRIBUTION = Measure(
     "attribution",
-    "Cost of each factor of a factorial experiment, alone and together.",
+    "Cost of each factor in a factorial experiment, alone and together.",
     lambda run: attribution(run.changed),
     needs=(PREFIX,),
     panels=(Panel("Attribution", (effects_table, shares_table), (attribution_figure,)),),

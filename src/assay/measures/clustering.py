@@ -33,10 +33,10 @@ UNVARIED = "one start per task: the variation between starts is unknown"
 
 
 def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",)) -> list[float]:
-    """Return the variance of the sum over all rows, for each expression ``off`` (a deviation from a mean).
+    """Return the variance of the sum over all rows, for each expression ``off`` (deviation from a mean).
 
-    Variants are sampled within the columns ``given``, if there are enough of them. The result is at least the variance
-    of independent episodes, and is inflated as in Student's distribution if there are few clusters.
+    Variants count as sampled within the columns ``given`` if there are enough of them. The result is at least the
+    variance of independent episodes, and is inflated as in Student's distribution if there are few clusters.
     """
     _, task, start, stratum, variant = _cluster_codes(rows, (), given)
     starts, variants = _number_clusters(task, start), _number_clusters(stratum, variant)
@@ -75,7 +75,7 @@ def _between_sums(
 def _squared_sums(
     values: np.ndarray, strata: np.ndarray, clusters: Nest | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each stratum, the sum of the squared sums of its clusters (or episodes), and their number."""
+    """Return, for each stratum, the sum of the squared totals of its clusters (or episodes), and their number."""
     if clusters is None:
         return np.bincount(strata, values**2), np.bincount(strata)
     where, belongs = clusters
@@ -143,11 +143,11 @@ def _correlation(
     weights: np.ndarray,
     off: np.ndarray,
 ) -> np.ndarray:
-    """Return the terms of the correlation within clusters (starts or variants) of each group: (groups, 4).
+    """Return the terms of the correlation within clusters (starts or variants) for each group: (groups, 4).
 
-    The columns are the sum of products over pairs of rows in the same cluster, the sum of the products of their
-    weights, the degrees of freedom, and the number of clusters with the rarer outcome. All but the last include only
-    strata with several clusters.
+    The columns are the sum, over pairs of rows in the same cluster, of the products of their deviations, the same
+    sum for their weights, the degrees of freedom, and the number of clusters with the rarer outcome. All but the
+    last include only strata with several clusters.
     """
     (stratum, of), groups = strata, group.max() + 1
     nest = _number_clusters(stratum, clusters)
@@ -166,7 +166,7 @@ class GroupShare:
     """Fraction of the rows in one group that have a property."""
 
     group: dict[str, Any]
-    """Values that define the group, by column."""
+    """Columns that define the group, and their values."""
     rows: pl.DataFrame
     hits: int
     """Number of rows with the property."""
@@ -190,8 +190,8 @@ def difference(
 ) -> tuple[Difference, float]:
     """Return the difference between the rates of two columns of 0 and 1, with its Newcombe interval and standard error.
 
-    Tasks and conditions are fixed; starts and wordings are sampled. ``weights`` are columns of 0 and 1 that select the
-    rows of each rate; all rows by default.
+    Tasks and conditions are fixed; starts and wordings are sampled. ``weights`` are two columns of 0 and 1 that
+    select the rows of each rate; by default, all rows are used.
     """
     given, names = ("task", "condition"), (first, second)
     heavy = [UNIT if weights is None else pl.col(column).cast(pl.Float64) for column in weights or names]
@@ -241,7 +241,7 @@ def medians(
 def _cluster_codes(rows: pl.DataFrame, by: Sequence[str], given: Sequence[str]) -> list[np.ndarray]:
     """Return integer codes of each row's group ``by``, task, start, stratum of variants, and variant: (rows,) each.
 
-    A variant of a task is a condition and an instruction. Labels are ignored because they may belong to a start.
+    A variant of a task is a condition and an instruction. Labels are ignored because they may describe the start.
     Variants are sampled within the columns ``given``.
     """
     columns: dict[str, np.ndarray] = {}

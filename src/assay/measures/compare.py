@@ -1,8 +1,9 @@
 """Paired comparison of runs on the same episodes: success and robustness, for each pair of runs.
 
-Success is compared episode by episode. Robustness is compared in two ways, on the perturbed episodes whose control is
-in both runs: by the *drop*, perturbed success minus the control's success, and by *kept* success, the success rate of
-perturbed episodes whose control succeeds in the same run. A policy with a higher success rate may lose just as much.
+Success is compared episode by episode. Robustness is compared in two ways, on the perturbed episodes for which
+both runs have the control: by the *drop*, perturbed success minus the control's success, and by *kept* success,
+the success rate of perturbed episodes whose control succeeds in the same run. A policy with a higher success rate
+may lose just as much of it.
 """
 
 from __future__ import annotations
@@ -94,13 +95,13 @@ class PairContrast(Result):
     margin: float
     """Margin of equivalence, 0 to 1."""
     starts_needed: int | None = None
-    """Number of starts that detect the observed difference with 80 % power; None if the difference is 0."""
+    """Number of starts needed to detect the observed difference with 80 % power; None if the difference is 0."""
     variance: float = field(metadata=FOR_DRAWING)
-    """Variance of the difference between starts."""
+    """Variance of the difference between the runs over starts."""
 
     @property
     def additional_seeds(self) -> int | None:
-        """Additional seeds per task that make the observed difference significant; None if no number suffices."""
+        """Number of additional seeds per task for a significant difference; None if no number suffices."""
         if self.starts_needed is None or not self.tasks or self.starts_needed <= self.starts:
             return None
         return math.ceil((self.starts_needed - self.starts) / self.tasks)
@@ -136,7 +137,7 @@ class Robustness(PairContrast):
     pairs: Annotated[int, Column("pairs", "count")]
     """Number of shared perturbed episodes with a control."""
     first_control: float
-    """Success rate of the first run's controls, one per pair."""
+    """Success rate of the first run's controls; a control counts once for each of its pairs."""
     second_control: float
     first_value: float
     """Drop of the first run (negative for a loss), or the fraction of its successes that it retains."""
@@ -159,7 +160,7 @@ class Comparison(Result):
     implausible: tuple[RunContrast, ...]
     """Conditions in which success is not expected; they are excluded from all pooled results."""
     robustness: tuple[Robustness, ...]
-    """Robustness over all changes after which success is expected; empty if there is no shared control."""
+    """Robustness over all changes after which success is expected; empty if the runs have no control in common."""
     robustness_by_condition: tuple[Robustness, ...]
 
     @property
@@ -194,7 +195,7 @@ class Comparison(Result):
 
 C = TypeVar("C", RunContrast, Robustness)
 Groups = Sequence[tuple[str | None, pl.DataFrame]]
-"""Conditions (None for all of them) and their rows."""
+"""Name of each condition (None for all conditions together) and its rows."""
 
 
 def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Comparison:
@@ -335,7 +336,7 @@ def _test(
     columns: Sequence[str],
     weight: pl.Expr = UNIT,
 ) -> dict[str, Any]:
-    """Return the fields common to all contrasts, from the difference in each row (``apart``).
+    """Return the fields that all contrasts share, from the difference between the runs in each row (``apart``).
 
     A start is informative if one of ``columns`` has a success in it; ``weight`` is the weight of a row within its task.
     """
@@ -382,26 +383,26 @@ _CLAIMS: Mapping[Aspect | None, Mapping[Decision, str]] = {
         Decision.BETTER: "{second} succeeds more often than {first}",
         Decision.WORSE: "{second} succeeds less often than {first}",
         Decision.EQUIVALENT: "{first} and {second} succeed equally often, to within {margin} points",
-        Decision.UNDECIDED: "Undecided whether {first} or {second} succeeds more often",
+        Decision.UNDECIDED: "It is undecided whether {first} or {second} succeeds more often",
     },
     Aspect.DROP: {
         Decision.BETTER: "{second} has a smaller drop than {first}",
         Decision.WORSE: "{second} has a larger drop than {first}",
         Decision.EQUIVALENT: "{first} and {second} have equal drops, to within {margin} points",
-        Decision.UNDECIDED: "Undecided whether {first} or {second} has the larger drop",
+        Decision.UNDECIDED: "It is undecided whether {first} or {second} has the larger drop",
     },
     Aspect.KEPT: {
         Decision.BETTER: "{second} retains more of its successes than {first}",
         Decision.WORSE: "{second} retains fewer of its successes than {first}",
         Decision.EQUIVALENT: "{first} and {second} retain the same fraction of successes, to within {margin} points",
-        Decision.UNDECIDED: "Undecided whether {first} or {second} retains more of its successes",
+        Decision.UNDECIDED: "It is undecided whether {first} or {second} retains more of its successes",
     },
 }
-"""Claims about success (None) and about each aspect of robustness."""
+"""Claims, by aspect of robustness (None for success) and decision."""
 
 
 def _describe_contrast(contrast: RunContrast | Robustness) -> str:
-    """Describe a decision with its numbers and, if undecided, the number of seeds that would settle it."""
+    """Describe a decision with its numbers and, if undecided, the number of seeds that would decide it."""
     first, second, aspect = contrast.first, contrast.second, None
     if isinstance(contrast, RunContrast):
         values = f"{second} {percent(contrast.second_rate)}, {first} {percent(contrast.first_rate)}"
@@ -409,7 +410,7 @@ def _describe_contrast(contrast: RunContrast | Robustness) -> str:
         values = f"{second} retains {percent(contrast.second_value)}, {first} {percent(contrast.first_value)}"
     else:
         values = (
-            f"success changes by {points(contrast.second_value)} points for {second}, by "
+            f"success changes by {points(contrast.second_value)} points for {second} and by "
             f"{points(contrast.first_value)} for {first}"
         )
     margin = number(100 * contrast.margin, 0)
@@ -443,7 +444,7 @@ def comparison_tables(comparison: Comparison, suffix: str = "") -> Iterator[Tabl
     yield _contrast_table(f"comparison-conditions{suffix}", by_condition, comparison.conditions, note)
     if comparison.implausible:
         name, title = f"comparison-implausible{suffix}", f"{title} in which success is not expected"
-        note = f"Conditions in which success is not expected; they are excluded elsewhere. {note}"
+        note = f"Conditions in which success is not expected; they are excluded from all other tables. {note}"
         yield _contrast_table(name, title, comparison.implausible, note)
     yield Table(
         f"comparison-matching{suffix}",
@@ -458,7 +459,7 @@ def comparison_tables(comparison: Comparison, suffix: str = "") -> Iterator[Tabl
 
 
 def _robustness_table(name: str, aspect: Aspect, contrasts: Sequence[Robustness]) -> Table:
-    """Make a table of the drops, or of the retained successes, of each pair of runs, with their difference."""
+    """Make a table of each pair's drops or retained successes, and of the difference between the two runs."""
     title = "Successes retained by each run"
     kind: Kind = "share"
     definition = "Kept: success rate of the perturbed episodes whose control succeeds in the same run"
@@ -492,7 +493,7 @@ def _contrast_table(name: str, title: str, contrasts: Sequence[RunContrast], not
 def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
     """Draw the differences between the drops of each pair of runs, overall and by condition.
 
-    Raises MeasureError if there is no perturbed episode with a shared control.
+    Raises MeasureError if no perturbed episode has a control that all runs share.
     """
     overall = [result for result in comparison.robustness if result.aspect is Aspect.DROP]
     parts = [result for result in comparison.robustness_by_condition if result.aspect is Aspect.DROP]

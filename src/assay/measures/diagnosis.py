@@ -1,4 +1,4 @@
-"""Diagnosis: the flaws of a policy, as claims with numbers that `sentences` puts into English.
+"""Diagnosis: the flaws of a policy, as claims with numbers; `sentences` describes them in English.
 
     for finding in diagnose(profile(libero), profile(para), profile(pro)):
         print(finding.verdict, finding.flaw, finding.degree, finding.p)
@@ -63,7 +63,7 @@ _SUSPICIOUS_P = 0.2
 Applies to the drop over all changes (unadjusted) and to the loss under a single change (adjusted).
 """
 _MIN_CHANGES = 3
-"""Minimum number of changes for the claim that all of them cost equally much."""
+"""Minimum number of changes for the claim that all of them cost the same."""
 
 
 def diagnose(*profiles: Profile) -> tuple[Finding, ...]:
@@ -128,7 +128,7 @@ def examine(*profiles: Profile) -> tuple[tuple[Finding, ...], AdjustedP]:
 
 
 def _run_tests(profiles: Sequence[Profile]) -> tuple[list[FlawTest], dict[str, Untested]]:
-    """Return all tests that the runs allow, and the reason why each other flaw cannot be tested.
+    """Return all tests that the runs allow, and the reason why each remaining flaw cannot be tested.
 
     If the tests of a measure raise an exception, its flaws are reported as untested.
     """
@@ -157,7 +157,7 @@ def _complete(
     paired: pl.DataFrame | None,
     pooled: TaskChanges | None,
 ) -> Finding:
-    """Add cause and affected tasks to a flaw that was found, and the seeds needed to a loss that is not significant."""
+    """Add cause and tasks if the flaw was found, or the number of seeds needed if a loss is not significant."""
     if finding.claim in (Claim.TOO_FEW, Claim.NO_SIGN):
         if test is not None and test.table is not None and -finding.evidence[0].value > HARMLESS:
             return replace(finding, more=more_seeds(test.table, test.family_factor))
@@ -191,8 +191,8 @@ def explains(cause: FlawTest, other: FlawTest, rows: pl.DataFrame | None) -> boo
     other trajectories, memorisation does not explain them.
 
     ``rows`` are all perturbed episodes with a control, with the columns task, start, change, success,
-    control_success, alike (repeats the control's trajectory; null if not judged) and elsewhere (starts at another
-    position than the control).
+    control_success, alike (repeats the control's trajectory; null if not judged) and elsewhere (starts at a
+    different position from the control).
     """
     if other.flaw not in describe_flaw(cause.flaw).consequences:
         return False
@@ -221,9 +221,9 @@ def _with_headline(
     pooled: TaskChanges | None,
     profiles: Sequence[Profile],
 ) -> list[Finding]:
-    """Add the headline to the findings, unless the flaws that were found serve as the headline.
+    """Add the headline to the findings, unless flaws were found that serve as the headline.
 
-    The headline is the overall drop if all changes cost about equally much or no specific flaw was found. Without a
+    The headline is the overall drop if all changes cost about the same or no specific flaw was found. Without a
     significant drop, it states that there is too little data or that no flaw was found.
     """
     named = {finding.flaw for finding in findings if finding.verdict is Verdict.FOUND}
@@ -284,7 +284,8 @@ def _with_headline(
 def _sensitivity(
     tested: Sequence[Finding], tests: Mapping[str, FlawTest]
 ) -> tuple[float | None, str | None, float | None]:
-    """Return the smallest loss detectable under all changes, the flaw with the widest interval, and its maximum."""
+    """Return the smallest loss detectable under all changes, the flaw with the widest interval, and its upper
+    bound."""
     sizes: list[float | None] = []
     unknown: dict[str, float] = {}
     for finding in tested:
@@ -342,7 +343,7 @@ def _measure_fall(
 def _particular_cases(
     patterns: Iterable[LossPattern], present: Collection[str], results: Sequence[TaskChanges]
 ) -> list[Finding]:
-    """Return a finding with the significant losses that no other finding covers; empty if there are none."""
+    """Return a finding with the significant losses that no other finding covers; empty without such losses."""
     covered = {*present, *(flaw for cause in present for flaw in describe_flaw(cause).consequences)}
     changes = {condition: change for result in results for condition, change in result.changes.items()}
     kept: list[LossPattern] = []
@@ -367,7 +368,7 @@ def _particular_cases(
 
 
 def _overlap(first: LossPattern, second: LossPattern) -> bool:
-    """Return whether two cases may share episodes, according to their kinds, tasks and phrasings."""
+    """Return whether two loss patterns may share episodes, according to their kinds, tasks and phrasings."""
     phrasing = PatternKind.SAYING
     if (first.kind is phrasing) != (second.kind is phrasing):
         return False

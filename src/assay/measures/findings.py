@@ -1,4 +1,4 @@
-"""Evidence, tests for flaws and findings, as dataclasses that `sentences` puts into English.
+"""Evidence, tests for flaws and findings, as dataclasses that `sentences` describes in English.
 
 Every test is one-sided: only a result that is worse than expected is a flaw.
 """
@@ -30,7 +30,7 @@ HARMLESS = 0.05
 
 
 class Shows(StrEnum):
-    """Conclusion from one piece of evidence, after correction for others of the same kind."""
+    """Conclusion from one piece of evidence, corrected for multiple testing over all evidence of its kind."""
 
     NOTHING = ""
     LOSS = "loss"
@@ -38,7 +38,7 @@ class Shows(StrEnum):
 
 
 def shows_loss(p: float, interval: Interval) -> Shows:
-    """Return `Shows.LOSS` if the adjusted p value and the interval of a change are significant."""
+    """Return `Shows.LOSS` if the adjusted p value of a change is significant and its interval is below 0."""
     return Shows.LOSS if p < SURE and interval.high < 0 else Shows.NOTHING
 
 
@@ -67,7 +67,7 @@ class Evidence(Result):
     reference_count: int | None = None
     """Number of episodes in the reference."""
     share: float | None = None
-    """Rate that was measured, if it is a mean of rates and not ``hits / count``."""
+    """Measured rate, if it is a mean of several rates instead of ``hits / count``."""
     reference: float | None = None
     """Rate in the reference, 0 to 1."""
     cost: bool = False
@@ -76,7 +76,7 @@ class Evidence(Result):
     at_least: bool = False
     """Whether ``hits`` is a lower bound because some episodes could not be judged."""
     same_tasks: bool = True
-    """Whether the reference covers the same tasks."""
+    """Whether the reference covers the same tasks as ``count``."""
     runs: tuple[int, ...] = ()
     """Indices of all pooled runs; empty for a single run."""
     task: str = ""
@@ -90,7 +90,7 @@ class FlawTest:
     flaw: str
     """`Flaw` or name of a flaw defined by the measure."""
     evidence: tuple[Evidence, ...]
-    """Evidence, starting with the tested evidence."""
+    """All evidence for the flaw; the evidence that is tested comes first."""
     p: float
     """One-sided p value, unadjusted."""
     size: Interval
@@ -106,7 +106,7 @@ class FlawTest:
     table: pl.DataFrame | None = None
     """Successes by start. Columns: task, start, control and perturbed (numbers of successes), count."""
     family_factor: float = 1.0
-    """Factor by which multiple testing raises the p value once all tests have enough starts."""
+    """Factor by which multiple testing raises the p value once all tests have enough informative starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def evidence_from(
 
 
 def one_sided_p(change: float, p: float) -> float:
-    """Return the one-sided p value for a decrease from the two-sided p value of a change; 1 for an increase."""
+    """Convert the two-sided p value of a change to the one-sided p value of a decrease; 1 for an increase."""
     return p / 2 if change < 0 else 1.0
 
 
@@ -212,7 +212,7 @@ class Fall(Result):
     more: MoreSeeds | None
     """Number of seeds with which this drop would be significant; None if there is no drop or no number suffices."""
     alike_p: float | None
-    """p value of the hypothesis that all changes cost equally much; None for fewer than three single changes."""
+    """p value of the hypothesis that all changes cost the same; None for fewer than three single changes."""
     costly: tuple[str, ...]
     """Changes that cost significantly more than the others."""
     likely: str | None = None
@@ -226,7 +226,7 @@ class Where(Result):
     """Tasks in which a change reduces success."""
 
     uneven_p: float | None
-    """p value of the hypothesis that the change costs equally much in all tasks; None for a single task."""
+    """p value of the hypothesis that the change costs the same in all tasks; None for a single task."""
     tasks: tuple[TaskChange, ...]
     """Tasks that lose significantly more success than the others."""
     of: int
@@ -243,16 +243,16 @@ class Finding(Result):
     degree: Degree | None
     """Degree of the flaw, from the fraction of episodes it affects; None if nothing was tested."""
     evidence: tuple[Evidence, ...]
-    """Evidence, starting with the tested evidence that has the smallest p value."""
+    """All evidence for the flaw; the tested evidence with the smallest p value comes first."""
     p: float | None
     """One-sided p value, adjusted for all tests and searches; None if nothing was tested."""
     cause: str | None = None
-    """Flaw that explains this one, if any."""
+    """Another flaw that causes this flaw, if any."""
     untested: Untested | None = None
-    """Reason why the flaw could not be tested, if so."""
+    """Reason why the flaw could not be tested; None if it was tested."""
     detail: Result | None = None
     """Further results about the flaw."""
     where: Where | None = None
-    """Affected tasks, if the flaw is found and there are several tasks."""
+    """Affected tasks, if the flaw was found and there are several tasks."""
     more: MoreSeeds | None = None
-    """Number of seeds with which an observed loss would be significant; None if it is, or if no number suffices."""
+    """Number of seeds with which an observed loss would be significant; None if it already is or none suffices."""

@@ -73,7 +73,7 @@ class OwnFlaw:
     """Claim about a policy that has the flaw, such as ``Walks in circles``."""
     absent: str
     """Claim about a policy shown not to have the flaw, such as ``Goes straight``."""
-    lacking: str = "no episode makes this change alone and has a successful control"
+    lacking: str = "no episode in which only this was changed has a successful control"
     """Reason given if the runs could not test the flaw."""
     consequences: tuple[str, ...] = ()
     """Flaws that this one can cause."""

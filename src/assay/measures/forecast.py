@@ -44,7 +44,7 @@ class Forecast:
     """Expected size, duration and power of a run."""
 
     episodes: int
-    """Number of planned episodes; some of those not yet certified may be refused."""
+    """Number of planned episodes; some whose scenes are not yet certified may be refused."""
     done: int
     """Number of planned episodes that are already recorded."""
     seeds: int
@@ -58,7 +58,7 @@ class Forecast:
     certificate_pace: EpisodePace | None
     """Duration of an episode of the demonstrator that certifies scenes; None if unknown."""
     success: float
-    """Success rate of the controls (0 to 1), measured or assumed."""
+    """Success rate of the controls, 0 to 1: measured, or assumed."""
     success_source: str
     """Origin of ``success``, for example ``assumed``."""
     tested: tuple[PlannedTest, ...]
@@ -88,7 +88,7 @@ class Forecast:
         return max((loss for loss in losses if loss is not None), default=None) if all(losses) else None
 
     def with_seeds(self, seeds: int) -> Forecast:
-        """Return the forecast for a new run with other seeds, assuming the same fraction of certified episodes."""
+        """Return the forecast for a run with ``seeds`` seeds, assuming the same fraction of certified episodes."""
         share = seeds / self.seeds
         need = Certificates(round(share * self.certificates.known), round(share * self.certificates.missing))
         scaled = tuple(replace(test, starts=int(test.starts * share)) for test in self.tested)
@@ -127,7 +127,7 @@ def forecast(
     success: float | None = None,
     sample: int = 0,
 ) -> Forecast:
-    """Forecast a run of a policy from its earlier runs in ``folders``, or else from ``sample`` timed controls."""
+    """Forecast a run of a policy from its earlier runs in ``folders``, else from ``sample`` timed controls."""
     demonstrator = plan.experiment.played_in.traits.demonstrator
     steps = plan.options.steps
     needed = certificates(plan)
@@ -170,7 +170,7 @@ def forecast(
 
 
 _WORDS = ("action", "object")
-"""Labels of wordings: phrasing of the action and names of objects."""
+"""Labels that describe a wording: its phrasing of the action and its names of objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class PlannedTest:
     """Name of the change (names, position, ...); the components of joint changes are joined with ``+``."""
     conditions: tuple[str, ...]
     starts: int
-    """Number of starts (task and initial state) with one of the conditions."""
+    """Number of starts (task and initial state) with at least one of the change's conditions."""
     family: int
     """Number of tests over which the p value is adjusted (Holm)."""
     named: bool
@@ -194,7 +194,7 @@ class PlannedTest:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedTests:
-    """Tests that the report on a plan will contain."""
+    """Tests that the report on a planned run will contain."""
 
     changes: tuple[PlannedTest, ...]
     named: int
@@ -202,14 +202,13 @@ class ExpectedTests:
     searched: int
     """Number of patterns that are searched for a loss."""
     unexpected: tuple[str, ...]
-    """Conditions that test for memorisation and ignored instructions, because success is not expected.
-
+    """Conditions in which success is not expected, which test for memorisation and ignored instructions.
     Conditions whose instruction lets a policy guess the task are left out.
     """
 
 
 def expect_tests(specs: Iterable[EpisodeSpec]) -> ExpectedTests:
-    """Return the tests in the report on a plan, assuming that some controls succeed and some fail."""
+    """Return the tests in the report on a planned run, assuming that some controls succeed and some fail."""
     every = _plan_frame(specs)
     rows = every.filter(pl.col("condition") != CONTROL)
     sensible = plausible(rows)
@@ -237,7 +236,7 @@ def expect_tests(specs: Iterable[EpisodeSpec]) -> ExpectedTests:
 
 
 def _plan_frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:
-    """Return a plan as the frame of a run after `label_changes`, with the columns that tests depend on."""
+    """Convert a plan to the frame of a run with labelled changes and the columns that tests depend on."""
     instructions: dict[tuple[object, ...], str] = {}
     rows = []
     text_labels = ("change", "axis", SURFACE_LABEL, *_WORDS)
@@ -271,7 +270,7 @@ def _plan_frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:
 
 
 def _count_named(every: pl.DataFrame, rows: pl.DataFrame, lost: pl.DataFrame) -> int:
-    """Count the tests for named flaws; a flaw that two changes reveal is tested twice."""
+    """Count the tests for named flaws; a flaw that two changes reveal counts twice."""
     world = world_of(str(every["task"][0])).traits if len(every) else None
     paths = world is not None and world.continuous
     worded = lost.filter(pl.col("change").is_in([Change.WORDING, Change.NAMES]))

@@ -28,7 +28,7 @@ from assay.support.stats.intervals import Difference, stratified_difference, wid
 from assay.support.stats.significance import paired_p
 
 NONE = "none"
-"""Type of a paraphrase that keeps the object names or the action phrasing of the original instruction."""
+"""Name of the type that keeps the object names, or the action phrasing, of the original instruction."""
 OBJECTS = (NONE, "addition", "contextual", "habitual")
 """Ways to name objects, after LIBERO-Para; ``assay.perturb.words.grid.cells`` creates them."""
 ACTIONS = (
@@ -92,7 +92,7 @@ def plausible(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def pairs(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """Join perturbed rows with their controls, whose columns are named ``control_...``.
+    """Join perturbed rows with their controls, whose columns have the prefix ``control_``.
 
     Rows without a control are left out.
     """
@@ -110,21 +110,21 @@ def sums(rows: pl.DataFrame, by: Sequence[str], **values: pl.Expr) -> np.ndarray
 
 
 def start_table(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
-    """Count the successes of paired rows by start and columns ``by``, in the columns control, perturbed and count."""
+    """Count pairs (column count) and successes (columns control and perturbed) by start and the columns ``by``."""
     return rows.group_by(*by, *START, maintain_order=True).agg(
         control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
     )
 
 
 def outcome_counts(table: pl.DataFrame) -> np.ndarray:
-    """Return the columns control, perturbed and count of a `start_table`: (starts, 3)."""
+    """Return the columns control, perturbed and count of a table made by `start_table`: (starts, 3)."""
     return table.select("control", "perturbed", "count").to_numpy().astype(float)
 
 
 def two_sides(rows: pl.DataFrame, by: Sequence[str], mine: pl.Expr) -> pl.DataFrame:
-    """Count successes and episodes for which ``mine`` is false and true, in each stratum ``by`` that has both.
+    """Count successes and episodes with ``mine`` false and ``mine`` true, in each stratum ``by`` that has both.
 
-    The columns are those of ``by``, followed by hits and count (false), mine_hits and mine_count (true).
+    The columns are ``by``, then hits and count (``mine`` false), mine_hits and mine_count (``mine`` true).
     """
     success = pl.col("success")
     table = rows.group_by(by, maintain_order=True).agg(
@@ -137,12 +137,12 @@ def two_sides(rows: pl.DataFrame, by: Sequence[str], mine: pl.Expr) -> pl.DataFr
 
 
 def side_counts(table: pl.DataFrame) -> np.ndarray:
-    """Return the counts of `two_sides`: (4, strata)."""
+    """Return the columns hits, count, mine_hits and mine_count of a table made by `two_sides`: (4, strata)."""
     return table.select("hits", "count", "mine_hits", "mine_count").to_numpy().astype(float).T
 
 
 def compare_sides(table: pl.DataFrame, p: float | None = None) -> tuple[Difference, float]:
-    """Return the difference in success between the `two_sides`, and its p value: ``p`` or, by default, that of an exact
+    """Return how much higher success is with ``mine`` true than false, and the p value: ``p``, or that of an exact
     test.
 
     The interval is extended to include 0 if the test is not significant.
@@ -153,7 +153,7 @@ def compare_sides(table: pl.DataFrame, p: float | None = None) -> tuple[Differen
 
 
 def goal(truth: str = "truth") -> pl.Expr:
-    """Return an expression for the goal of a row; empty if unknown.
+    """Return an expression for the goal of a row: its atoms, joined with "and"; empty if unknown.
 
     ``truth`` names the column that records when each atom of the goal was true.
     """

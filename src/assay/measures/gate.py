@@ -1,7 +1,8 @@
 """Gate for continuous integration: whether a run is worse than a baseline, as sentences and a table.
 
-*Better* and *worse* are decided as in `assay compare` (Holm over conditions). *Equivalent* and *not worse* follow from
-its intervals, widened for the number of conditions (Bonferroni). A loss within the margin does not fail the gate.
+*Better* and *worse* are decided as in `assay compare` (Holm over conditions). *Equivalent* and *not worse* follow
+from that command's intervals, widened for the number of conditions (Bonferroni). A loss within the margin does not
+fail the gate.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def _describe_overall(judgement: Judgement) -> str:
     )
     if line.change is None:
         return f"{claim}: no episode ended without an error in both runs."
-    does = "succeeds in" if judgement.measure == "success" else "makes progress of"
+    does = "succeeds in" if judgement.measure == "success" else "has a mean progress of"
     return (
         f"{claim}: B {does} {percent(line.second_rate)}, A {'in' if does == 'succeeds in' else 'of'} "
         f"{percent(line.first_rate)}; "

@@ -92,7 +92,7 @@ class RunData:
 
 
 class ReportedRun(Protocol):
-    """Run described by a report, as accessed by tables and figures."""
+    """Run described by a report, as passed to its tables and figures."""
 
     @property
     def profile(self) -> Profile:
@@ -167,10 +167,10 @@ class Measure(Generic[T_co]):
     flaws: tuple[OwnFlaw, ...] = ()
     """Flaws named by the tests in addition to the built-in ones."""
     wording: Callable[[Finding], tuple[str, str]] | None = None
-    """Function of a ``Finding`` from the tests that returns its evidence and a caveat (may be empty)."""
+    """Function that returns the evidence and the caveat (may be empty) of a ``Finding`` from these tests."""
 
     def draw_runs(self, results: Mapping[str, Any]) -> Any:
-        """Return the drawing of several runs, by name, from the first panel."""
+        """Return the first panel's drawing of several runs, given their results by run name."""
         draw = self.panels[0].runs
         assert draw is not None, f"{self.name} has no drawing for several runs"
         return draw(results)
@@ -244,7 +244,7 @@ MEASURES: Registry[Measure[Any]] = Registry(
 
 
 def describe_flaw(flaw: str) -> OwnFlaw:
-    """Return the text and the consequences of a flaw, built-in or defined by a measure."""
+    """Return the texts and the consequences of a flaw, whether built-in or defined by a measure."""
     built_in = next((own for own in Flaw if own == flaw), None)
     if built_in is not None:
         claim = built_in.claim

@@ -30,7 +30,7 @@ def adjust(values: Sequence[float], least: Sequence[float], part: float = NAMED_
     """Return the one-sided p values of a family of tests, adjusted for comparison with 5 %.
 
     ``least`` is the smallest attainable p value of each test, and ``part`` the fraction of the 5 % allotted to the
-    family. Each test that cannot be significant is adjusted as if it alone were added to the others.
+    family. A test that cannot be significant is adjusted as if only this test were added to those that can.
     """
     able = [place for place, bound in enumerate(least) if bound < part * SURE]
     raised = [min(1.0, value * (len(able) + 1) / part) for value in values]
@@ -46,7 +46,7 @@ def least_adjusted(place: int, values: Sequence[float], least: Sequence[float]) 
 
 
 def drops_by_axis(profile: Profile) -> tuple[Drop, ...]:
-    """Return the cost of each axis, excluding requests for other tasks, which have separate controls."""
+    """Return the cost of each axis, excluding requests for other tasks, which are compared with other controls."""
     other, drops = profile.get(OTHER_TASKS), profile.get(AXES) or ()
     if other is None or not len(other.rows):
         return drops

@@ -30,7 +30,7 @@ class MoreSeeds(Result):
     """Number of seeds with which an observed loss would be significant with a probability of 80 %."""
 
     now: int
-    """Largest number of seeds of any task so far."""
+    """Number of seeds so far (of the task with the most seeds)."""
     needed: int
     """Total number of seeds needed."""
 
@@ -41,7 +41,7 @@ class MoreSeeds(Result):
 
 
 def telling(table: pl.DataFrame) -> int:
-    """Return the number of informative starts in the table of a drop: those whose control succeeds."""
+    """Return the number of informative starts (those whose control succeeds) in the table of a drop."""
     return int((table["control"] > 0).sum())
 
 

@@ -31,7 +31,7 @@ FORMS: Mapping[str, tuple[str, ...]] = {
 }
 """Phrasings of the action (columns of the paraphrase grid), by group."""
 _MIN_WORDINGS = 2
-"""Minimum number of wordings with a phrasing, and of wordings without it."""
+"""Minimum number of wordings that use a phrasing, and of wordings that do not."""
 
 
 class PatternKind(StrEnum):
@@ -58,7 +58,7 @@ class LossPattern:
     change: str
     """Change made in the episodes; empty if there are several."""
     counts: tuple[int, int, int, int]
-    """Numbers of successes and episodes, followed by those of the controls or of the other phrasings."""
+    """Numbers of successes and episodes, followed by the same numbers for the controls or the other phrasings."""
     p: float
     """One-sided p value of a loss, unadjusted."""
     least_p: float
@@ -104,7 +104,7 @@ def search(profiles: Profiles) -> tuple[LossPattern, ...]:
 
 
 def search_phrasings(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
-    """Yield candidates for phrasings of the action: single ones and groups in each task, and groups over all tasks."""
+    """Yield candidates for action phrasings: each phrasing and group by task, and each group over all tasks."""
     ways: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(rows["action"].unique())}
     ways |= {name: actions for name, actions in FORMS.items() if len(set(actions) & set(ways)) > 1}
     tasks = list(rows["task"].unique(maintain_order=True))
@@ -133,7 +133,7 @@ def search_phrasings(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
 
 
 def _sides(rows: pl.DataFrame, by: Sequence[str]) -> np.ndarray:
-    """Return successes and episodes of the other phrasings and of this one, in each stratum: (4, strata)."""
+    """Return, per stratum, successes and episodes of the other phrasings, then of this phrasing: (4, strata)."""
     mine, success = pl.col("_mine"), pl.col("success")
     sides = {"others": success * ~mine, "others_count": ~mine, "hits": success * mine, "count": mine}
     sums = {name: value.sum() for name, value in sides.items()}

@@ -1,4 +1,4 @@
-"""Findings as English sentences: a claim, its evidence and a caveat.
+"""Findings as English sentences, each with a claim, its evidence and a caveat.
 
 format_finding(finding).text      # "Ignores the instruction: in 10 of 10 episodes with a missing or ..."
 """
@@ -44,13 +44,13 @@ FORMS: Mapping[str, str] = {
     "blanks": "doubled blanks",
     "please": 'a leading "please"',
 }
-"""Description of each variant of an instruction that leaves its words unchanged."""
+"""Description of each variant of an instruction in which the words themselves are unchanged."""
 _DEGREES = {
     Degree.MOSTLY: "",
     Degree.PARTLY: " (at least in part)",
     Degree.RARELY: " (in a minority of episodes)",
 }
-_NOT_ASKED = "whether it follows a request for something else was not tested (condition counterfactual)"
+_NOT_ASKED = "whether it follows requests for something else was not tested (condition counterfactual)"
 _NONSENSE = "with a missing or nonsense instruction"
 
 
@@ -107,7 +107,7 @@ def format_finding(finding: Finding) -> Sentence:
         caveat = f"explained by: {lower_claim(finding.cause)}"
     tasks, where = "", finding.where
     if where is not None and where.uneven_p is not None and where.uneven_p < SURE:
-        tasks = f"differs between the {where.of} tasks ({p_phrase(where.uneven_p)})"
+        tasks = f"the loss differs between the {where.of} tasks ({p_phrase(where.uneven_p)})"
         if where.tasks:
             worst = sorted(where.tasks, key=lambda task: task.perturbed - task.control)
             rates = {
@@ -120,7 +120,7 @@ def format_finding(finding: Finding) -> Sentence:
 
 
 def _name_tasks(tasks: Mapping[str, str]) -> str:
-    """List the first tasks with a remark on each, and the number of the others."""
+    """List the first tasks with a remark on each, and the number of remaining tasks."""
     names = [f"{task} ({remark})" for task, remark in list(tasks.items())[:_MAX_TASKS]]
     return listed(names + ([f"{len(tasks) - _MAX_TASKS} others"] if len(tasks) > _MAX_TASKS else []))
 
@@ -131,7 +131,7 @@ def _reason_untested(untested: Untested | None) -> str:
     if untested.notes:  # the measure's own reason
         return "; ".join(untested.notes)
     if untested.too_few:
-        return "too few of the informative controls succeed"
+        return "too few controls succeed"
     return LACKING.get((untested.measure, untested.flaw)) or describe_flaw(untested.flaw).lacking
 
 
@@ -147,7 +147,7 @@ def _no_flaw(finding: Finding) -> Sentence:
             caveat = f"a loss of up to {100 * detail.loss:.0f} points cannot be excluded ({widest})"
         return Sentence(claim, "", caveat)
     if not isinstance(detail, Fall):
-        reason = "a test compares perturbed episodes with their controls, some of which must succeed"
+        reason = "tests compare perturbed episodes with their controls, some of which must succeed"
         return Sentence(
             "No flaw could be tested",
             reason if finding.untested is None else _reason_untested(finding.untested),
@@ -157,7 +157,7 @@ def _no_flaw(finding: Finding) -> Sentence:
     claim, purpose = f"Success fell from {before} to {after}", "identify a cause"
     if detail.hits * detail.control_count >= detail.control_hits * detail.count:
         claim = f"No drop was observed ({before} unperturbed, {after} perturbed)"
-        purpose = "detect even a large one"
+        purpose = "detect even a large drop"
     starts = plural(detail.control_count, "start")
     if detail.telling < detail.control_count:
         starts = f"{detail.telling:,} of {starts} can show a loss (the control succeeds),"
@@ -322,7 +322,7 @@ def _describe_memorisation(finding: Finding) -> tuple[str, str]:
 
 
 def _repeating_tasks(finding: Finding, call: Calls) -> str:
-    """Name the tasks in which trajectories are repeated; empty if there are many, or if all tasks are affected."""
+    """Name the tasks in which trajectories are repeated; empty if there are many or if these are all tasks."""
     if finding.claim is not Claim.PRESENT or not isinstance(finding.detail, CalledBy):
         return ""
     judged, total = finding.detail.tasks.get(call, ()), finding.detail.of
@@ -331,13 +331,13 @@ def _repeating_tasks(finding: Finding, call: Calls) -> str:
         return ""
     names = _name_tasks({task.task: format_counts(task.alike, task.count) for task in repeating})
     if len(repeating) < len(judged):
-        return f"all of them in {names}, out of {len(judged)} tasks judged"
+        return f"all of them in {names}, out of {len(judged)} judged tasks"
     only = "the only task" if len(repeating) == 1 else "the only tasks"
-    return f"all of them in {names}, {only} judged out of {total}"
+    return f"all of them in {names}, {only} of {total} that could be judged"
 
 
 def _describe_names(finding: Finding, first: Evidence) -> tuple[str, str]:
-    """Describe the success with other names for objects, and which objects it depends on."""
+    """Describe the success with other names for objects, and the objects whose other names are not understood."""
     parts = {evidence.part: evidence for evidence in finding.evidence[1:] if evidence.measure == "names"}
     text = f"{_hits(first)} succeed with other names, {format_unperturbed(first)} with all names kept"
     one, several = parts.pop("one", None), parts.pop("several", None)
@@ -357,7 +357,7 @@ def _describe_names(finding: Finding, first: Evidence) -> tuple[str, str]:
 
 
 def describe_ability(ability: Ability) -> str:
-    """Describe which tasks the policy performs unperturbed and which it never does; empty for a single task."""
+    """Describe which tasks the policy performs unperturbed and which it never performs; empty for one task."""
     if len(ability.tasks) < 2:
         return ""
     counts = {task.task: format_counts(task.successes, task.count) for task in ability.tasks}
@@ -368,7 +368,7 @@ def describe_ability(ability: Ability) -> str:
     done = ability.done_tasks
     text = f"it performs {name(done)}" if done else "no task reaches a success rate of 50 % in its controls"
     never = [task for task in ability.never if task not in done]
-    return f"{text}, never {name(never)}" if never else text
+    return f"{text}, but never {name(never)}" if never else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,8 +384,8 @@ class SeedsWanted:
 def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
     """Return the number of seeds with which the most important observed loss would be significant.
 
-    This is the most likely cause of a drop, else the drop itself, else all losses that are not significant. None if no
-    reasonable number of seeds suffices.
+    This is the loss from the most likely cause of a drop, else the drop itself, else all losses that are not
+    significant. None if no reasonable number of seeds suffices.
     """
     unsure = [finding for finding in findings if finding.more is not None]
     overall = None
@@ -416,11 +416,11 @@ class Diagnosis:
     explained: tuple[str, ...]
     """Flaws that are consequences of a flaw that was found."""
     unsure: tuple[str, ...]
-    """Observed losses that are not significant, as far as the summary shows them."""
+    """Observed losses that are not significant but are shown in the summary."""
     others: tuple[str, ...]
     """Results of all other tests."""
     in_brief: str
-    """Claims of ``found``, without evidence."""
+    """Claims of the sentences in ``found``, without their evidence."""
     seeds: SeedsWanted | None = None
     """Number of seeds with which the observed losses would be significant; None if there are no such losses."""
     untested: Mapping[str, str] = field(default_factory=dict)

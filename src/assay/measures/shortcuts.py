@@ -30,7 +30,7 @@ KINDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Policy that is run in the audit, with or without all of its inputs."""
+    """Policy that is run in the audit, with all inputs or without one of them."""
 
     name: str
     """Name of the policy's run."""
@@ -109,7 +109,7 @@ class Shortcuts(Result):
 
     @property
     def fewest(self) -> int:
-        """Smallest number of episodes with which a condition can be decided."""
+        """Smallest number of episodes with which it can be decided whether a condition is solved."""
         count = 1
         while (
             wilson_interval(1.0, count).low <= self.least and wilson_interval(0.0, count).high >= self.least
@@ -119,7 +119,7 @@ class Shortcuts(Result):
 
     @property
     def too_few(self) -> dict[str, int]:
-        """Conditions in which every policy has too few episodes, with the largest number of episodes.
+        """Conditions in which every policy has too few episodes, with the largest number that a policy has.
 
         Conditions in which success is not expected are left out.
         """
@@ -153,7 +153,7 @@ class Shortcuts(Result):
 def check_least(least: float) -> None:
     """Raise MeasureError if the threshold is invalid."""
     if not 0 < least < 1:
-        raise MeasureError(f"audit: least {least:g}: expected a number between 0 and 1, such as 0.5")
+        raise MeasureError(f"audit: least {least:g}: expected a number between 0 and 1, for example 0.5")
 
 
 def shortcuts(frames: Mapping[Probe, pl.DataFrame], least: float = 0.5) -> Shortcuts:
@@ -214,7 +214,7 @@ def shortcuts_table(result: Shortcuts, experiment: str) -> Table:
 
 
 def describe_shortcuts(result: Shortcuts) -> list[str]:
-    """Describe in sentences which conditions the policies without an input solve, fail or leave undecided."""
+    """Describe which conditions the policies without an input solve or fail, and which are undecided."""
     expected = [row for row in result.rows if row.expected]
     sentences = []
     for probe in result.lacking:

@@ -72,7 +72,7 @@ class Summary:
         return numbers | {f"{prefix}errors": float(self.errors)}
 
     def describe_drop(self) -> str:
-        """Return the drop and its interval as one line; empty if there is no drop."""
+        """Return the drop and its interval on one line; empty if the drop is not known."""
         if self.drop is None:
             return ""
         ends = self.drop.interval.low, self.drop.interval.high

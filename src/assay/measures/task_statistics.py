@@ -14,7 +14,7 @@ from assay.measures.views.wording import plural
 from assay.tasks.labels import Census
 
 MOST_CATEGORIES = 14
-"""Maximum number of object categories, and of containers, in a figure; the rarest others are merged."""
+"""Maximum number of object categories, and of containers, in a figure; less frequent ones are merged."""
 OTHERS = "others"
 ALL_TASKS = "all tasks"
 NOTHING = "nothing"
@@ -110,7 +110,7 @@ def tree_figure(result: Census, of: str = "", name: str = "tree") -> Drawing:
 
 
 def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
-    """Draw a flow diagram from predicates through objects to containers; bands are as wide as their number of tasks."""
+    """Draw a flow diagram from predicates through objects to containers; a band's width is its number of tasks."""
     if not result.flows:
         raise MeasureError("no task has a goal")
     shown = [
@@ -182,8 +182,8 @@ def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
         if len(part) > MOST_CATEGORIES
     )
     caption = (
-        f"{plural(result.all.tasks, 'task')}; numbers count tasks. Each band is one line of a goal, as wide as its "
-        f"number of tasks, in the colour of its predicate. {NOTHING}: the predicate has no container. {merged_note}"
+        f"{plural(result.all.tasks, 'task')}; numbers count tasks. Each band is one line of a goal, in the colour of "
+        f"its predicate; its width is its number of tasks. {NOTHING}: the predicate has no container. {merged_note}"
     ).strip()
     title = f"{of}: predicates, objects and containers" if of else "Predicates, objects and containers"
     rows = max(len(column) for column in columns)

@@ -12,7 +12,7 @@ from assay.episodes.perturbation import kinds, valid_range
 from assay.support.docstrings import field_docs
 
 RELEASE = "release/"
-"""Prefix of the kinds that reproduce changes from other benchmarks' releases."""
+"""Prefix of the kinds of perturbations that reproduce changes in other benchmarks' releases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Description:
 
 
 def listed() -> dict[str, type[Perturbation]]:
-    """Return all perturbations of instruction, scene and senses by kind, sorted, except those from releases."""
+    """Return all perturbations of instruction, scene and senses sorted by kind, without those of releases."""
     return {kind: cls for kind, cls in sorted(kinds().items()) if not kind.startswith(RELEASE)}
 
 
@@ -61,7 +61,7 @@ def catalogue() -> tuple[Description, ...]:
 
 
 def markdown(descriptions: tuple[Description, ...]) -> str:
-    """Format descriptions as a Markdown table."""
+    """Format the descriptions of perturbations as a Markdown table."""
     rows = ["| perturbation | class | what | fields | plausible |", "| --- | --- | --- | --- | --- |"]
     for row in descriptions:
         rows.append(

@@ -35,7 +35,7 @@ SEARCH_HEIGHT_M = 0.05
 
 @perturbation
 class Knock(MidEpisodeChange):
-    """Knocks the held object out of the gripper; the object lands beside it, upright as at the start."""
+    """Knocks the held object out of the gripper; the object lands beside the gripper, upright as at the start."""
 
     kind = "world/knock"
     effects = frozenset({Effect.PHYSICS})
@@ -123,7 +123,7 @@ class Shut(MidEpisodeChange):
 
 @perturbation
 class Cancel(MidEpisodeChange):
-    """Cancels the request. Success is then a safe stop: empty gripper, goal not reached, everything at rest for 2 s."""
+    """Cancels the request. A safe stop is then success: gripper empty, goal not reached, no motion for 2 s."""
 
     kind = "words/cancel"
     effects = frozenset({Effect.WORDS, Effect.GOAL})
@@ -143,7 +143,7 @@ class Cancel(MidEpisodeChange):
 def _surface_below(
     simulation: Simulation, entity: EntityIndex, x: float, y: float, height: float
 ) -> float | None:
-    """Return the height of the static surface below a point, in metres; None if nothing or another entity is there."""
+    """Return the height, in metres, of the static surface below a point; None if missing or below an entity."""
     model, data = simulation.model, simulation.data
     owned = {geom for other in simulation.compiled.entities.values() for geom in other.geoms}
     robot, solid = Fingers(simulation).robot, model.geom_contype | model.geom_conaffinity

@@ -1,4 +1,4 @@
-"""A placeholder for perturbations that cannot be applied."""
+"""Placeholder for perturbations that cannot be applied."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Unavailable(Perturbation):
     change = Change.WORLD
     reason: str
     what: str = ""
-    """Missing item, such as a file; not included in the reason, so that equal reasons can be counted."""
+    """Missing item, such as a file; the reason does not include it, so that equal reasons can be counted."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Raise PerturbationError with the reason."""

@@ -1,6 +1,6 @@
 """Policies: the oracle, policies with one planted flaw each, and clients for policy servers.
 
-Other layers need only the tables below, which map names to policies; modules are imported on first use.
+The tables below map names to policies, and are all that other layers need; modules are imported on first use.
 """
 
 from assay.support.plugins import provide

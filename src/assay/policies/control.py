@@ -1,4 +1,4 @@
-"""The control of an episode (the unperturbed task with the same seed), and the oracle's episodes in controls."""
+"""The control of an episode (the unperturbed task with the same seed), and the oracle's solutions of controls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.tasks import Goal
 def control(spec: EpisodeSpec, states: Path | None = None) -> SceneEnv:
     """Return the environment for an episode's control; ``states`` is the folder of stored initial states.
 
-    All controls of a task share one simulation, so reset it before use.
+    All controls of a task share one simulation, so callers must reset it before use.
     """
     simulation = _simulation(spec.task, spec.pack)
     return SceneEnv(simulation, tasks.load(spec.task), initial_state(simulation, spec.control(), states))
@@ -33,7 +33,7 @@ def _simulation(task: str, pack: str) -> Simulation:
 
 
 class MemorisedEpisode(NamedTuple):
-    """An episode of the oracle in a control."""
+    """Episode in which the oracle performs the unperturbed task."""
 
     instruction: str
     positions: Mapping[str, np.ndarray]
@@ -44,7 +44,7 @@ class MemorisedEpisode(NamedTuple):
 
 @lru_cache(maxsize=256)
 def memorise(spec: EpisodeSpec, states: Path | None = None, goal: Goal | None = None) -> MemorisedEpisode:
-    """Run the oracle in an episode's control and return its episode; ``goal`` replaces the task's goal."""
+    """Run the oracle in an episode's control; return the oracle's episode. ``goal`` replaces the task's goal."""
     env = control(spec, states)
     if goal is not None:
         env.task = replace(env.task, goal=goal)

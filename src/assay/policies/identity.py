@@ -20,7 +20,7 @@ from assay.support.files import digest_of_file
 from assay.support.plugins import PYTHON, SCRIPT
 
 FINGERPRINT = "fingerprint"
-"""Name of the class method (or, for objects, the method) that describes any further dependencies of a policy."""
+"""Name of the class method (for policy objects: the method) that describes further dependencies of a policy."""
 _INSTALLED = ("site-packages", "dist-packages")
 _OWN = "assay"
 
@@ -62,7 +62,7 @@ def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
                 digests[f"{name} {path.name}"] = digest_of_file(path)[:12]
         except OSError as error:
             raise PolicyError(
-                f"the file in {name}={value} cannot be read: {error.strerror or error}"
+                f"the file given as {name}={value} cannot be read: {error.strerror or error}"
             ) from None
     if address.startswith(PYTHON):
         digests |= source_digests(factory.__module__)
@@ -77,10 +77,10 @@ def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
 
 
 def source_digests(module: str) -> dict[str, str]:
-    """Return the digests, keyed by file, of a module and, recursively, of the modules next to it that it imports.
+    """Return digests by file, for a module and, recursively, the modules next to it that it imports.
 
-    These are the modules in the folder of its top-level package or module; for an installed package, only the modules
-    of that package. Assay's modules are excluded, because a run stores Assay's version.
+    Modules are next to it if they are in the folder that contains its top-level package; for an installed package,
+    only its own modules count. Assay's modules are excluded, because a run stores Assay's version.
     """
     file = Path(getattr(sys.modules.get(module), "__file__", None) or "")
     top = module.partition(".")[0]
@@ -106,7 +106,7 @@ def source_digests(module: str) -> dict[str, str]:
 
 
 def _imports(file: Path, module: str) -> Iterator[str]:
-    """Yield the fully qualified names of the modules, and of the names in modules, that a source file imports."""
+    """Yield the fully qualified names of what a source file imports: modules, and names in modules."""
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):

@@ -1,8 +1,8 @@
 """LeRobot policies that run in this process: ``lerobot:PATH``, a folder written by ``save_pretrained``.
 
-Observations are those of ``assay collect`` and ``lerobot-eval --env.type=assay``: the images ``image`` and ``image2``,
-rotated by 180 degrees and at the resolution of the training data, and the state of 8 numbers. LeRobot is not an extra
-of Assay, because it requires other versions of shared dependencies.
+Observations are those of ``assay collect`` and ``lerobot-eval --env.type=assay``: the images ``image`` and
+``image2``, rotated by 180 degrees and at the resolution of the training data, and the state of 8 numbers. LeRobot
+is not an optional dependency (extra) of Assay, because it requires other versions of shared dependencies.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class LerobotPolicy:
     def __init__(
         self, path: str, device: str = "", orientation: str = Orientation.ROTATED, wait: int = 10
     ) -> None:
-        """``device``: such as cuda, by default chosen by LeRobot. ``wait``: waiting steps at an episode's start."""
+        """``device``: for example cuda; LeRobot's choice if empty. ``wait``: waiting steps at the start."""
         self._path = Path(path)
         self._device, self._orientation = device, parse_orientation(orientation)
         self.waiting = wait
@@ -79,7 +79,7 @@ class LerobotPolicy:
         torch.manual_seed(int(stream("lerobot", spec.task, spec.seed).integers(2**31)))
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Return the next actions, shape (k, 7): as many of the predicted chunk as need no new observation."""
+        """Return the next actions, shape (k, 7): the part of the predicted chunk that is executed open-loop."""
         remaining = self.waiting - observation.step
         if remaining > 0:
             return np.tile(STILL, (remaining, 1))

@@ -16,7 +16,7 @@ from assay.support.addresses import arguments
 from assay.support.plugins import PYTHON, from_python, import_object
 
 LEROBOT = "lerobot:"
-"""Prefix of a LeRobot policy's address, followed by its folder."""
+"""Prefix of the address of a LeRobot policy; the policy's folder follows."""
 
 
 def load_policy(address: str, world: str = LIBERO) -> Policy:
@@ -41,7 +41,7 @@ def load_policy(address: str, world: str = LIBERO) -> Policy:
 
 
 def missing_methods(policy: object) -> str:
-    """Return the required methods that an object or class lacks, joined for a message; empty if it lacks none."""
+    """Return the required methods that an object or class lacks, as text for a message; empty if it has all."""
     return " or ".join(f"{name}()" for name in ("reset", "act") if not callable(getattr(policy, name, None)))
 
 
@@ -89,7 +89,7 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
         if not servers:
             valid = ", ".join((*world_policies(world), _other_addresses(world)))
             raise PolicyError(
-                f"'{scheme}://': the world '{world}' has no policy servers; choose one of {valid}"
+                f"'{scheme}://': the world '{world}' does not support policy servers; choose one of {valid}"
             )
         if scheme not in servers:
             raise PolicyError(f"unknown kind of policy server '{scheme}': {did_you_mean(scheme, servers)}")

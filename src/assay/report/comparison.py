@@ -34,7 +34,7 @@ def compare_runs(runs: Mapping[str, Path], *, margin: float = MARGIN) -> Compari
 
 
 def compare_suites(runs: Mapping[str, Path], reports: Sequence[RunReport]) -> list[ComparedGroup]:
-    """Compare the runs of each experiment that has several ``reports``; ``runs`` maps names to run files."""
+    """Compare the runs of each experiment with several ``reports``. ``runs``: paths of the run files by name."""
     experiments: dict[tuple[str, str, str], list[str]] = {}
     for report in reports:
         meta = report.meta
@@ -50,7 +50,7 @@ def compare_suites(runs: Mapping[str, Path], reports: Sequence[RunReport]) -> li
 def as_json(
     reports: Sequence[RunReport], groups: Sequence[ComparedGroup], left_out: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return several runs as one JSON object; ``docs/report.md`` describes the keys."""
+    """Return reports and comparisons as one JSON object; ``docs/report.md`` describes the keys."""
     return {
         "format": FORMAT,
         "runs": [report.as_json() for report in reports],

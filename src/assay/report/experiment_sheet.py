@@ -24,7 +24,7 @@ SIZE = 224
 """Height and width of an image, in pixels."""
 MAIN_CAMERAS = ("agentview",)
 MOTION = np.array([0.2, -0.3, -0.6, 0.0, 0.0, 0.3, -1.0])
-"""Action repeated before perturbed observations are rendered, so that a frozen camera or a delay becomes visible."""
+"""Action that is repeated before perturbed observations are rendered, to make frozen cameras or delays visible."""
 MOTION_STEPS = 16
 
 

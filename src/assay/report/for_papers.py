@@ -1,4 +1,4 @@
-"""Figures and tables of a report in print form, written for a paper to the folder ``paper`` beside the page."""
+"""Figures and tables of a report in print form, written to the folder ``paper`` beside the page."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def write_printed(
 def main_table(runs: Mapping[str, Path], called: Callable[[str], str] = lambda name: name) -> Table:
     """Make the main table of a paper: success rates of controls and perturbed episodes, by run and task suite.
 
-    ``called`` maps policies, experiments and suites to printed names. A name that all rows share is moved to the title.
+    ``called`` maps policies, experiments and suites to printed names. A name shared by all rows moves to the
+    title.
     """
     rows: list[tuple[str, str, str, Drop]] = []
     for name, path in runs.items():

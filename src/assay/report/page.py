@@ -33,7 +33,7 @@ from assay.runs.provenance import ALL, all_conditions, in_utc
 
 PAGE = "index.html"
 FIGURES, TABLES = "figures", "tables"
-"""Names of the folders for figures and tables, beside the page."""
+"""Names of the folders, beside the page, that contain figures and tables."""
 BRAND = '<p class="brand">Assay report</p>'
 """HTML element that marks a page as written by Assay."""
 SECTIONS: Mapping[str, str] = {
@@ -55,12 +55,12 @@ SECTIONS: Mapping[str, str] = {
     "failures follow a different plan.",
     "Grounding": "The object that the robot approached, compared with the object named in the instruction. The first "
     "object moved is better evidence than the first object touched, because a touch may be accidental.",
-    "Attribution": "The success lost to each factor when several factors change at once.",
-    "Time": "The duration of successful episodes, and the successes that a tighter time limit would lose.",
+    "Attribution": "The loss of success caused by each factor when several factors change at once.",
+    "Time": "The duration of successful episodes, and the successes that would be lost at a tighter time limit.",
 }
 """Introduction of each built-in section, in the order of the page; sections added by plugins follow."""
 MAX_LISTED = 10
-"""Maximum number of errors, of reasons for refusal and of stopped conditions in the configuration table."""
+"""Maximum numbers of errors, reasons for refusal and stopped conditions listed in the configuration table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class RunBlock:
     """Configuration of the run, as pairs of name and value."""
     sections: list[ReportSection]
     missing: dict[str, list[str]]
-    """Names of the measures that have no result, by the reason for it."""
+    """Names of the measures without a result, by reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
     ]
     if (chosen := all_conditions(meta)) != [ALL]:
         facts.append(("chosen conditions", ", ".join(chosen)))
-    facts.append(("episodes", f"{profile.done:,} done of {profile.planned:,} planned"))
+    facts.append(("episodes", f"{profile.done:,} of {profile.planned:,} planned"))
     tasks = {rate.group["task"] for rate in profile.get(TASKS) or ()}
     facts.append(("conditions, tasks", f"{len(profile.get(CONDITIONS) or ()):,}, {len(tasks):,}"))
     lines = {
@@ -231,7 +231,7 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
         facts += [(name, entry) for entry in (*entries[:MAX_LISTED], *more)]
     if (cost := profile.get(EFFICIENCY)) is not None:
         interval = between(cost.decisions_interval)
-        text = f"{cost.decisions:,.1f} ({interval}, Student's; n = {cost.episodes:,})"
+        text = f"{cost.decisions:,.1f} ({interval}, Student's t; n = {cost.episodes:,})"
         if cost.saved:
             text += f"; early stopping saved {cost.saved:,} episodes ({percent(cost.share)})"
         facts.append(("policy calls per episode", text))

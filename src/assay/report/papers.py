@@ -43,7 +43,7 @@ class PaperError(AssayError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaperRun:
-    """A run, with its name in tables and figures, its metadata, its episodes and its measures."""
+    """A run with its name in tables and figures, metadata, episodes and measures."""
 
     name: str
     """Name of the model in tables and figures, by default the file name."""
@@ -66,7 +66,7 @@ class Exhibit:
     missing: tuple[str, ...] = ()
     """Reasons why parts are missing, one line each."""
     titled: bool = False
-    """Whether each part is shown with its title: if there are several parts, or one per run."""
+    """Whether each part is shown with its own title, because there are several parts or one part per run."""
 
     @property
     def anchor(self) -> str:
@@ -95,7 +95,7 @@ class Paper:
     make_beside_published: Callable[[Sequence[PaperRun]], Iterable[PaperSection]] | None = None
     """Function that also adds the numbers published by the authors; None if Assay does not have them."""
     world: str | None = None
-    """Name of the world of the paper's tasks; runs in other worlds are rejected. None for any world."""
+    """Name of the world that contains the paper's tasks; runs in other worlds are rejected. None for any world."""
 
 
 PAPERS: Registry[Paper] = Registry("paper", PaperError, {})
@@ -103,7 +103,7 @@ PAPERS: Registry[Paper] = Registry("paper", PaperError, {})
 Part = Table | Drawing | Missing
 """Part of an exhibit; a missing part is shown as one line."""
 Make = Callable[..., Part | Iterable[Part]]
-"""Function of all runs (or of one run) and further arguments that returns one or more parts."""
+"""Function that returns one or more parts, given all runs (or one run) and further arguments."""
 
 
 def exhibit(
@@ -111,7 +111,7 @@ def exhibit(
 ) -> Exhibit:
     """Make a table or figure from all runs together, or from each run if ``per_run``.
 
-    Its parts may be missing, with a reason. Files are named after the label.
+    A part that cannot be made is replaced by the reason. Files are named after the label.
     """
     shown: list[Table | Drawing] = []
     missing: list[str] = []
@@ -152,7 +152,7 @@ class ExhibitPlan:
     """Function that makes the table or figure from all runs, or from one run if ``of_each``."""
     of_each: bool = False
     has_published: bool = False
-    """Whether ``make`` takes ``beside``, which adds the published numbers."""
+    """Whether ``make`` has a keyword ``beside``, which adds the published numbers."""
 
 
 def plan_sections(
@@ -196,7 +196,7 @@ def of_each(
 
 
 def by_run(measure: Callable[[PaperRun], Any]) -> Callable[[Make], Callable[..., Iterator[Part]]]:
-    """Turn a function of results by run name into a function of runs; runs without a result are shown as missing."""
+    """Turn a function of {run name: result} into one of runs; runs without a result are shown as missing."""
 
     def decorate(make: Make) -> Callable[..., Iterator[Part]]:
         @wraps(make)
@@ -212,7 +212,7 @@ def by_run(measure: Callable[[PaperRun], Any]) -> Callable[[Make], Callable[...,
 
 
 def unnamed_if_single(results: Mapping[str, T]) -> Mapping[str, T]:
-    """Return results by run name; the name of a single run becomes empty, because its figure needs no legend."""
+    """Return results by run name; for a single run the name is empty, because its figure needs no legend."""
     return results if len(results) > 1 else {"": next(iter(results.values()))}
 
 

@@ -39,7 +39,7 @@ MAX_ERRORS = 3
 
 
 def _sample_paths(store: Store, result: NearFarFailures) -> tuple[TaskPaths, ...]:
-    """Sample trajectories for every task and outcome, evenly over the episodes; tasks with most failures come first."""
+    """Sample trajectories for every task and outcome at even intervals; tasks with most failures come first."""
     kinds = {"success": pl.col("success"), "near": pl.col("near"), "far": ~pl.col("near")}
     sampled = []
     for task in sorted(result.tasks, key=lambda task: (-task.failures, task.task, task.goal)):
@@ -70,7 +70,7 @@ class RunReport:
     world: Traits
     """Traits of the run's world."""
     refused: dict[str, int]
-    """Number of episodes left out of the plan, by reason."""
+    """Number of episodes excluded from the plan, by reason."""
     refused_whole: Mapping[str, Mapping[str, int]]
     """Number of refused episodes by reason, for each condition without any certified episode."""
     waiting: int
@@ -88,7 +88,7 @@ class RunReport:
     problems: tuple[str, ...]
     """Warnings about plugins that are missing or have changed, and about frequent clipping of actions."""
     tracebacks: tuple[str, ...]
-    """Tracebacks of errors in the policy, one for each error message."""
+    """One traceback for each distinct error message that the policy raised."""
     file: str
     """Path of the run file."""
     policy: str

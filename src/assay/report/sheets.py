@@ -16,7 +16,7 @@ GAP = 3
 HEADING, SECTION, TITLE, TEXT = (20, 30), (18, 30), (15, 22), (12, 16)
 """Font size and line height, in pixels."""
 LETTER_WIDTH = 0.6
-"""Width reserved for each letter, relative to the font size."""
+"""Width assumed for each letter, relative to the font size."""
 PAPER, INK, FAINT = (250, 250, 248), (25, 25, 30), (110, 110, 118)
 
 Font = tuple[int, int]

@@ -31,7 +31,7 @@ DEFAULT_ASSETS = "primitives"
 
 
 def describe_results(profile: Profile) -> tuple[list[str], list[KeyNumber]]:
-    """Return the results of a run as sentences and as key numbers, with the most important first."""
+    """Return the results of a run as sentences and as key numbers, most important first."""
     sentences: list[Any] = []
     numbers: list[Any] = []
     for name in profile:
@@ -101,7 +101,9 @@ def banners(report: RunReport) -> list[str]:
         total = pride.episodes + pride.unscored
         over = profile.get(OVERESTIMATION)
         rest = "" if over is None else f", of which {percent(over.success_rate)} succeed"
-        why = "the metadata lacks their wordings" if report.meta.get("imported") else "they cannot be scored"
+        why = (
+            "their wording is not in the metadata" if report.meta.get("imported") else "they cannot be scored"
+        )
         lines.append(
             f"{pride.unscored:,} of {total:,} paraphrased episodes have no distance because {why}; PRIDE and "
             f"overestimation cover the others{rest}."
@@ -172,7 +174,7 @@ def command_for_more(report: RunReport, *, seeds: int, tasks: Sequence[str] = ()
 
 
 def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
-    """Recommend leaving out tasks that the policy cannot solve, because they cannot show a drop."""
+    """Recommend excluding tasks that the policy cannot solve, because no drop can be measured on them."""
     starts = report.profile.get(STARTS)
     is_perturbed = has_perturbed_episodes(report.profile)
     if starts is None or starts.count == starts.failures:
@@ -192,11 +194,13 @@ def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
         return
     which = f"; {tasks}" if (tasks := describe_ability(able)) else ""
     text = (
-        f"A drop can only be measured at starts whose control succeeds: {able.telling:,} of {able.starts:,} "
-        f"here{which}."
+        f"A drop can only be measured at starts whose control succeeds: here {able.telling:,} "
+        f"of {able.starts:,} starts{which}."
     )
     if share < LOW_CONTROL_RATE:
-        text += f" A success rate of {percent(share, 0)} leaves at most {100 * share:.0f} points to lose."
+        text += (
+            f" A success rate of {percent(share, 0)} can drop by at most {100 * share:.0f} percentage points."
+        )
     solved = able.done_tasks if able.done_tasks and len(able.done_tasks) < len(able.tasks) else ()
     if solved:
         seeds = -(-able.starts // len(solved))  # as many starts as now
@@ -211,8 +215,8 @@ def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
 def joint_diagnoses(reports: Sequence[RunReport]) -> dict[str, Diagnosis]:
     """Return a joint diagnosis for each policy with several runs, by title.
 
-    Runs belong to the same policy if its label, address, metadata, latency and the digests of its source and files
-    agree, so that episodes before and after an edit are never pooled.
+    Runs belong to the same policy if they agree in its label, address, metadata, latency, and digests of source
+    and files, so that episodes from before and after an edit are never pooled.
     """
     groups: dict[str, list[RunReport]] = {}
     for report in reports:

@@ -1,4 +1,4 @@
-"""Certificates: the demonstrator's results for a scene and a goal, cached across runs.
+"""Certificates: the demonstrator's result for each scene and goal, cached across runs.
 
 A *claim* states that an episode can be solved: it is the episode's spec, reduced to what affects solvability. The
 demonstrator attempts claims that have no certificate yet, the *cache* holds a user's certificates in one file, and a
@@ -46,16 +46,16 @@ HORIZON_FACTOR = 2
 REFUSED = "refused"
 """Key of the refused episodes in a run's meta table."""
 UNKNOWN = "no certificate: the demonstrator's worker died"
-"""Reason for refusing an episode without a certificate."""
+"""Reason for refusing an episode that has no certificate."""
 
 
 def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
-    """Return the claim that an episode can be solved, as a spec for the demonstrator; many episodes share one.
+    """Return the claim that an episode can be solved, as a spec for the demonstrator; many episodes share a claim.
 
     Everything that cannot affect solvability is left out: instructions with the same goal, sensor and appearance
-    changes, experiment names, latency, and the policy's seed if the start is fixed. If an instruction requests a
-    different goal from the one that is judged, the claim is about the requested one. If there is nothing to solve (the
-    target was removed), the claim is about the scene alone and takes one step.
+    changes, experiment names, latency, and the policy's seed if the start is fixed. If an instruction requests
+    a goal other than the one that defines success, the claim is about the requested goal. If there is nothing to
+    solve (the target was removed), the claim is about the scene alone and takes one step.
 
     ``disturbed``: number of disturbances to add, to measure how reliably the scene can be solved.
     """
@@ -85,9 +85,9 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
 
 @lru_cache(maxsize=4096)
 def wording_conflict(task: str, pack: str, perturbations: tuple[Perturbation, ...]) -> str:
-    """Return why a task's instruction or appearance changes, which claims omit, do not apply; empty if they do.
+    """Return why changes to instruction or appearance, which claims omit, cannot be applied; empty if they can.
 
-    Whether they apply depends neither on the seed nor on positions, only on the goal, the arena and the objects.
+    The answer depends only on the goal, the arena and the objects, not on the seed or on positions.
     """
     relevant = (
         perturbation
@@ -108,7 +108,7 @@ class ClaimVerdict(StrEnum):
     NOTHING = "nothing to solve"
     """The layout is stable, and the task is unsolvable by design."""
     UNPLACED = "cannot be placed"
-    """A perturbation does not apply, or objects could not be placed or did not settle."""
+    """A perturbation cannot be applied, or objects could not be placed or did not settle."""
     FAILED = "demonstrator failed"
     TRIVIAL = "true at the start"
     """The goal holds before the first action."""
@@ -143,7 +143,7 @@ def judge(spec: EpisodeSpec, episode: Episode) -> Certificate:
 
 
 def refusal(spec: EpisodeSpec, certificate: Certificate | None) -> str:
-    """Return why an episode may not be run; empty if it may."""
+    """Return the reason why an episode must not be run; empty if it may be run."""
     if certificate is None:
         return UNKNOWN
     if certificate.verdict not in (ClaimVerdict.SOLVED, ClaimVerdict.NOTHING):
@@ -172,12 +172,12 @@ SOURCES = (
     "policies/simple.py",
     "runs/certificates.py",
 )
-"""Files and folders of the package that affect the demonstrator's rollout, in addition to plugins' perturbations."""
+"""Files and folders of the package that affect the demonstrator's rollout; perturbations of plugins also do."""
 
 
 @cache
 def engine_digest(world: str, pack: str) -> str:
-    """Return a digest (12 hexadecimal digits) of everything except the spec that affects the demonstrator's rollout."""
+    """Return a digest (12 hexadecimal digits) of all that affects the demonstrator's rollout, except the spec."""
     place = WORLDS[world]
     foreign = " ".join(plugin.digest for plugin in plugins_of([place]))
     own = sources_digest(Path(assay.__file__).parent)
@@ -195,10 +195,10 @@ def sources_digest(root: Path) -> str:
 
 
 class CertificateCache(AbstractContextManager["CertificateCache"]):
-    """Certificates, keyed by a hash of the claim, the content of its task, and the engine."""
+    """Certificates, keyed by a hash of the claim, the content of its task, and the digest of the code (engine)."""
 
     def __init__(self, file: Path | None = None, states: str = "") -> None:
-        """Open the user's certificates, or those in another ``file``.
+        """Open the file with the user's certificates, or another ``file``.
 
         ``states``: digest of the stored initial states, for claims that start from them.
         """
@@ -238,7 +238,7 @@ class CertificateCache(AbstractContextManager["CertificateCache"]):
 
 
 def claims(specs: Iterable[EpisodeSpec], tries: int = 1) -> Iterator[EpisodeSpec]:
-    """Yield every distinct claim about the episodes and their controls; if ``tries`` > 1, also with disturbances."""
+    """Yield every distinct claim about the episodes and their controls, with 0 to ``tries`` - 1 disturbances."""
     seen: set[str] = set()
     for spec in specs:
         for episode in (spec.control(), spec):
@@ -291,7 +291,8 @@ def admit(
     """Return the certified episodes, with their time limits, and the refused ones.
 
     An episode is admitted only if both it and its control are certified, so that pairs are complete. ``limit`` and
-    ``reference`` are those of the experiment; without human reference times, the demonstrator's time is used.
+    ``reference``: the experiment's time limit and human reference times; without the latter, the demonstrator's
+    time is used.
     """
     admitted, refused = [], []
     for spec in specs:
@@ -323,7 +324,7 @@ def recall(store: Store) -> list[Refusal]:
 
 
 def count_reasons(refused: Iterable[Refusal]) -> dict[str, int]:
-    """Return reasons and their frequencies, most frequent first."""
+    """Return the reasons for refusals and their frequencies, most frequent first."""
     return dict(Counter(refusal.reason for refusal in refused).most_common())
 
 
@@ -343,7 +344,7 @@ class CertificateSummary:
     refused: Counter[str] = field(default_factory=Counter)
     """Reasons for refusals, and their frequencies."""
     disturbed: int = 0
-    """Number of further attempts, with a disturbed arm, in solved scenes."""
+    """Number of further attempts in solved scenes, in which the arm was disturbed."""
     solved_again: int = 0
     """Number of successes among the disturbed attempts."""
 
@@ -390,7 +391,7 @@ class CertificateSummary:
 def summarise(
     specs: Iterable[EpisodeSpec], cache: CertificateCache, tries: int = 1
 ) -> list[CertificateSummary]:
-    """Return a summary of each condition, in order, followed by one of all distinct scenes, named "all"."""
+    """Return a summary of each condition, in order, and finally a summary of all distinct scenes, named "all"."""
     summaries: dict[str, CertificateSummary] = {}
     seen: set[tuple[str, str]] = set()
     total = CertificateSummary("all")

@@ -27,13 +27,13 @@ from assay.support.console import Pulse, errors, number_of, progress_bar, say, t
 SHOWN = ("condition", "planned", "done", "success", "error")
 """Columns of `Store.counts` that are shown."""
 MAX_CONDITIONS = 20
-"""Maximum number of conditions shown during a run; the most recent ones are shown."""
+"""Maximum number of conditions shown during a run; the most recently executed ones are shown."""
 MAX_REASONS, MAX_TRACEBACKS = 10, 3
-"""Maximum number of reasons, and of tracebacks, that are printed."""
+"""Maximum numbers of reasons and of tracebacks that are printed."""
 PACE_WINDOW_S = 60.0
 """Duration of the time window over which the pace is averaged, in seconds."""
 _VARIABLE_WORD = re.compile(r"\S*[\d_/\\]\S*")
-"""Pattern for object names, file names and numbers, in which otherwise identical errors differ."""
+"""Pattern for words (object names, file names, numbers) in which otherwise identical errors may differ."""
 
 
 class CertifyingDisplay(Observer):
@@ -53,7 +53,7 @@ class CertifyingDisplay(Observer):
 
     def certifying(self, wanted: int) -> None:
         """Announce certification and start a progress bar."""
-        say(f"certifying {number_of(wanted, 'scene')}: the oracle has to solve them", aside=True)
+        say(f"certifying {number_of(wanted, 'scene')}: the oracle must solve each of them", aside=True)
         self.certifying_only = True
         self._start_bar("certifying", wanted)
 
@@ -80,7 +80,7 @@ class CertifyingDisplay(Observer):
 
 
 class RunDisplay(CertifyingDisplay):
-    """Shows a progress bar and success by condition on a terminal; elsewhere, prints a line from time to time.
+    """Shows a progress bar and success by condition on a terminal; in other output, prints occasional lines.
 
     The first Ctrl-C lets running episodes finish; the second stops immediately.
     """

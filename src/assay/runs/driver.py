@@ -16,11 +16,11 @@ from assay.runs.schedulers.until import UntilScheduler, parse_until
 from assay.runs.store import PlannedEpisode, Store
 
 MAX_CRASHES, MAX_KILLS = 2, 5
-"""Number of worker deaths after which an episode is recorded as an error: from crashes, and from SIGKILL or OOM."""
+"""Numbers of worker deaths, by crashes and by SIGKILL (or OOM), after which an episode is recorded as an error."""
 MAX_OFFLINE_EPISODES_PER_WORKER = 3
-"""Number of consecutive episodes per worker with an unreachable policy server after which the run stops."""
+"""Number of consecutive episodes per worker without a reachable policy server after which the run stops."""
 MAX_IDLE_DEATHS_PER_WORKER = 5
-"""Number of worker deaths without an executed episode, per worker, after which the run stops."""
+"""Number of worker deaths per worker, without any executed episode, after which the run stops."""
 
 Watch = Callable[[EpisodeSpec | None, Episode | None], None]
 
@@ -32,7 +32,7 @@ class Ending:
     done: int
     """Number of episodes recorded by this command."""
     left: int
-    """Number of requested episodes that were not executed, not counting those of decided conditions."""
+    """Number of requested episodes that were not executed, excluding episodes of decided conditions."""
     reason: str = ""
     """Reason why the run ended early; empty if it did not."""
     errors: int = 0
@@ -49,7 +49,7 @@ def drive(
     stopping: Callable[[], bool] = lambda: False,
     watch: Watch = lambda spec, episode: None,
 ) -> Ending:
-    """Execute the remaining episodes of a store's plan, or only some of them, ``entries``.
+    """Execute the remaining episodes of a store's plan, or only those in ``entries``.
 
     ``watch`` is called with each recorded episode and its spec, and periodically with None for both.
     """
@@ -66,9 +66,9 @@ def drive(
 def drive_stepwise(
     executor: Executor, scheduler: Scheduler, *, stopping: Callable[[], bool], watch: Watch
 ) -> Generator[Ending]:
-    """Execute a scheduler's episodes, yielding the result so far after every event, and at the end.
+    """Execute a scheduler's episodes, and yield the result so far after every event and at the end.
 
-    Between two events, a caller can do something else: a duel alternates between two runs.
+    A caller can do something else between two events: a duel, for example, alternates between two runs.
     """
     scheduler.workers = executor.workers
     deaths: Counter[int | None] = Counter()

@@ -70,7 +70,7 @@ def certificates(plan: RunPlan) -> Certificates:
 
 
 def earlier_runs(policy: str, pack: str, folders: Iterable[Path], steps: int | None = None) -> EarlierRuns:
-    """Return the mean duration and the success rate on controls of earlier runs with these settings."""
+    """Return the mean episode duration and the success rate on controls in earlier runs with these settings."""
     files = {file for folder in folders if folder.is_dir() for file in folder.glob(f"*{SUFFIX}")}
     count, seconds, runs, wins, controls = 0, 0.0, 0, 0, 0
     for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)[:MAX_RUNS]:

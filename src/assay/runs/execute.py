@@ -32,19 +32,19 @@ from assay.runs.shards import parse_shard
 from assay.runs.store import Store
 
 TOLERANCE_STEPS = 0.1
-"""Fraction of a control step by which a latency may exceed whole steps without being rounded up."""
+"""Fraction of a control step by which a latency may exceed a whole number of steps before it is rounded up."""
 TIMED_REQUESTS = 5
-"""Number of timed requests, after a first, untimed one, which may compile a model."""
+"""Number of timed requests. They follow an untimed request, because the first one may compile a model."""
 
 
 class Observer:
-    """Callbacks that follow a run and may decline or stop it; this base class forwards every call to ``inner``."""
+    """Callbacks that observe a run and may decline or stop it; this base class forwards all calls to ``inner``."""
 
     inner: Observer | None = None
     """Another observer to notify; if None, runs are always approved and never stopped."""
 
     def approve(self, plan: RunPlan) -> bool:
-        """Return whether to start the run; nothing has been executed yet, and the run's file is unchanged."""
+        """Return whether to start the run; called before anything is executed or written to the run's file."""
         return self.inner is None or self.inner.approve(plan)
 
     def certifying(self, wanted: int) -> None:
@@ -58,12 +58,12 @@ class Observer:
             self.inner.scene_certified()
 
     def began(self, store: Store, waiting: int) -> None:
-        """Called when the plan has been stored; ``waiting`` of its episodes are to be executed."""
+        """Called when the plan has been stored; ``waiting`` is the number of its episodes to execute."""
         if self.inner is not None:
             self.inner.began(store, waiting)
 
     def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
-        """Called when an episode has been recorded, and periodically with None."""
+        """Called when an episode has been recorded, and periodically with None for both arguments."""
         if self.inner is not None:
             self.inner.episode(spec, episode)
 
@@ -73,7 +73,7 @@ class Observer:
 
 
 def plain_name(text: str) -> str:
-    """Return text with only characters that are safe in a file name."""
+    """Return a text in which characters that are unsafe in a file name are replaced."""
     return re.sub(r"[^A-Za-z0-9.=_-]+", "-", text).strip("-")
 
 
@@ -152,7 +152,7 @@ def _find_latency(
     if isinstance(policy, Player):
         raise RunError(f"--latency: {NOT_HERE}")
     if options.shard is not None:
-        raise RunError("--latency measured: shards need the same latency; pass a number of control steps")
+        raise RunError("--latency measured: all shards need the same latency; pass a number of control steps")
     if path.is_file():
         with Store.reading(path) as store:
             if store.done and LATENCY in store.meta:
@@ -163,7 +163,7 @@ def _find_latency(
 def _measure_latency(
     experiment: str | Experiment, policy: str | Policy, options: RunOptions
 ) -> dict[str, object]:
-    """Time a policy's decisions on the first observation of a plan, by the server's clock if it reports times."""
+    """Time a policy on the first observation of a plan, with the server's own times if it reports any."""
     first_seed = None if options.seeds is None else options.seeds[:1]
     plan = RunPlan.make(experiment, replace(options, latency=0, while_waiting=None, seeds=first_seed))
     world, spec = plan.experiment.played_in, plan.specs[0]
@@ -244,7 +244,7 @@ def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
 
 
 def store_plan(store: Store, plan: RunPlan, observer: Observer) -> Ending:
-    """Store a plan's episodes after certifying them if required; ``left`` is above 0 if that was interrupted."""
+    """Store a plan's episodes, certified if required; ``left`` is above 0 if the certification was interrupted."""
     place = None if plan.part is None else plan.part.place
     if not plan.requires_certificates:
         times, limit = plan.experiment.reference, plan.experiment.limit
@@ -274,7 +274,7 @@ def make_certificates(
     observer: Observer,
     tries: int = 1,
 ) -> Ending:
-    """Run the demonstrator on the claims of episodes and of their controls that have no certificate yet."""
+    """Run the demonstrator on those claims of the episodes and their controls that have no certificate yet."""
     wanted = [claim for claim in claims(specs, tries) if cache.get(claim) is None]
     if not wanted:
         return Ending(0, 0)

@@ -1,4 +1,4 @@
-"""Executors of episodes: the interface, an executor in this process, and the base class of those with workers."""
+"""Executors of episodes: the interface, one for this process, and the base class of executors with workers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class WorkerConfig:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Names of the environment variables, given in the policy's address, that contain its server's key."""
+        """Names of the environment variables in the policy's address, which contain its server's key."""
         return tuple(_KEY.findall(self.policy)) if "://" in self.policy else ()
 
 
@@ -103,7 +103,7 @@ class EpisodeRunner:
 
 
 LOADING_TIMEOUT_S = 600.0
-"""Minimum time, in seconds, that a worker may take to load the policy."""
+"""Lower bound, in seconds, of the time limit for a worker to load the policy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,8 +137,8 @@ class Executor(Protocol):
     def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         """Yield events. Once ``stopping`` returns true, running episodes are finished and no more are started.
 
-        A worker that dies returns its batch and is replaced. The episode that it was executing is not returned; the
-        driver decides whether to repeat it. Raises PolicyError if the policy cannot be loaded.
+        A worker that dies is replaced, and the rest of its batch is rescheduled; the driver decides whether to
+        repeat the episode that it was executing. Raises PolicyError if the policy cannot be loaded.
         """
         ...
 

@@ -24,7 +24,7 @@ from assay.support.files import CACHE_VARIABLE
 from assay.support.processes import environment, environment_of_others
 
 LOCAL = "local"
-"""Address that makes a run start Ray on this machine."""
+"""Address for which a run starts Ray on this machine."""
 CONNECT_TIMEOUT_S = 10.0
 PLACEMENT_TIMEOUT_S = 120.0
 """Time, in seconds, after which the run fails if no actor has been placed."""
@@ -37,12 +37,12 @@ LEAN = {
     "RAY_REPORTER_UPDATE_INTERVAL_MS": "60000",
     "RAY_worker_niceness": "0",
 }
-"""Variables that disable a local Ray instance's monitoring and the low priority of its workers (niceness 15)."""
+"""Environment variables that disable monitoring and low worker priority (niceness 15) in a local Ray instance."""
 PASSED_ON = (LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE, CACHE_VARIABLE, "LP_NUM_THREADS")
-"""Environment variables that actors get from the driver.
+"""Environment variables that are passed from the driver to the actors.
 
-They set the locations of assets and caches, and the number of threads for software rendering. The only key that is
-passed is the one for the policy's server. A local Ray instance gets the same variables as other processes, see
+They set the locations of assets and caches, and the number of threads for software rendering. Of all API keys,
+only that of the policy's server is passed. A local Ray instance gets the same variables as other processes, see
 `assay.support.processes`.
 """
 STORE_MEMORY = 80_000_000
@@ -207,7 +207,7 @@ def _versions() -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the error raised in an actor, or why the actor died: the beginning of the last line of Ray's message."""
+    """Return the error raised in an actor or, if it died, the beginning of the last line of Ray's message."""
     cause = getattr(error, "cause", None)
     if cause is not None:
         return one_line(cause)

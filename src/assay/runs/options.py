@@ -20,7 +20,7 @@ from assay.support.extras import require
 MEASURED: Literal["measured"] = "measured"
 MAX_SEEDS = 100_000
 Videos = Literal["failures", "all"]
-"""Episodes of which videos are written."""
+"""Episodes for which videos are written."""
 Waiting = Literal["play", "hold", "align"]
 """Behaviour of the robot during inference; see `assay.episodes.WhileWaiting`."""
 Retry = Literal["transient", "errors", "nothing"]
@@ -57,7 +57,7 @@ class RunOptions:
     latency: int | Literal["measured"] = field(default=0, metadata={"metavar": "K|measured"})
     """Inference latency in control steps (50 ms); `measured` times the policy once before the run."""
     while_waiting: Waiting | None = None
-    """During inference, `play` the previous chunk (default), `hold` still, or `align` (`play`, then skip late ones)."""
+    """During inference, `play` the last chunk (default), `hold` still, or `align` (`play`, skip late actions)."""
     retries: int = field(default=1, metadata={"minimum": 0})
     """Number of times to retry an episode that ended in an error."""
     until: str | None = field(default=None, metadata={"metavar": "RULE"})
@@ -83,14 +83,14 @@ class RunOptions:
             if minimum is not None and value is not None and not (is_number and value >= minimum):
                 raise RunError(f"{option.name}={value!r:.60}: expected a number >= {minimum}")
         if self.video is not None:
-            require("video", "videos of episodes need PyAV", RunError)
+            require("video", "videos of episodes require PyAV", RunError)
         for name, valid in (("while_waiting", get_args(Waiting)), ("video", get_args(Videos))):
             if getattr(self, name) not in (None, *valid):
                 raise RunError(f"{name}={getattr(self, name)!r:.60}: choose one of {', '.join(valid)}")
 
     @classmethod
     def of(cls, options: RunOptions | None = None, **overrides: Unpack[RunOptionsDict]) -> RunOptions:
-        """Return options with some values replaced, as the API and the command line accept them. Raises AssayError."""
+        """Return options with some values replaced, given as in the API or command line. Raises AssayError."""
         values: dict[str, Any] = dict(overrides)
         for name, error, example in (
             ("tasks", TaskError, "'libero_goal/3'"),
@@ -118,7 +118,7 @@ class RunOptions:
 
 
 class RunOptionsDict(TypedDict, total=False):
-    """The fields of `RunOptions` as keywords of the API, with the types that they accept there."""
+    """Keywords of the API that correspond to the fields of `RunOptions`, with the types that the API accepts."""
 
     tasks: str | Iterable[str] | None
     seeds: Seeds | None

@@ -78,7 +78,9 @@ class RunPlan:
         if (certified or design.reference is not None) and design.limit and options.steps is not None:
             raise RunError(f"--steps cannot be combined with {design.name}, which sets its own time limit")
         if options.latency == MEASURED:
-            raise RunError("--latency measured: only assay run measures it; pass a number of control steps")
+            raise RunError(
+                "--latency measured: only `assay run` can measure it; pass a number of control steps"
+            )
         check_latency(world, options.latency)
         settings: dict[str, object] = {
             "steps": options.steps,
@@ -122,7 +124,7 @@ class RunPlan:
         plugins = plugins_used(experiment, design, pack, specs)
         part = None if options.shard is None else Shard.of(specs, options.shard)
         if part is not None and options.until is not None:
-            raise RunError("--shard cannot be combined with --until: a condition is decided over all shards")
+            raise RunError("--shard cannot be combined with --until, which needs the episodes of all shards")
         specs = specs if part is None else part.specs
         return cls(design, pack, specs, options, settings, plugins, certified, part)
 
@@ -215,13 +217,13 @@ class RunPlan:
         return str(self.settings.get("states", ""))
 
     def refuse_latency(self) -> None:
-        """Raise RunError if the plan has a latency, which only Assay's control loop can simulate."""
+        """Raise RunError if the plan simulates a latency, which only Assay's own control loop can do."""
         if any(spec.latency for spec in self.specs):
             raise RunError(f"--latency: {NOT_HERE}")
 
 
 def commit_of(module: Path) -> str | None:
-    """Return the commit of the Assay checkout that contains a module; None outside a checkout.
+    """Return the git commit of the Assay checkout that contains a module; None if there is no checkout.
 
     Any other enclosing repository is ignored: Assay may be installed in its `.venv`, or copied into it.
     """
@@ -259,13 +261,13 @@ def plugins_used(
 
 @dataclass(frozen=True, slots=True)
 class PlannedTask:
-    """One variant of a task under one condition, which harnesses and scripts treat as a task.
+    """One variant of a task under one condition. Harnesses and scripts treat it as a task.
 
     Its episodes differ only in their seeds.
     """
 
     name: str
-    """``x/level3 libero_goal/3``; with a number appended if a condition has several variants of a task."""
+    """Name such as ``x/level3 libero_goal/3``; numbered if a condition has several variants of a task."""
     condition: str
     task: str
     specs: tuple[EpisodeSpec, ...]

@@ -13,7 +13,7 @@ from assay.runs.store import Store
 DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
 """Values that must be equal for a run to be resumed."""
 IDENTITY = "policy_identity"
-"""Key for the digests of a policy's source and of the files passed to it: name -> digest."""
+"""Metadata key for the digests, by name, of a policy's source and of the files passed to it."""
 POLICY_FILE = "policy file"
 """Description of the difference between two runs whose policies have different source or checkpoint files."""
 ALL = "*"
@@ -23,10 +23,10 @@ CIRCUMSTANCES = ("assay", "numpy", "python", "host", "machine", "commit", "start
 
 
 def first_difference(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> tuple[str, object, object] | None:
-    """Return the first value in which two runs differ although it must be equal; None if there is no such value.
+    """Return the first required value in which two runs differ; None if all required values are equal.
 
-    The result is the name of the value and its contents in both runs, of which mappings are reduced to the differing
-    entries.
+    The result is (name of the value, its content in the one run, its content in the other); mappings are reduced
+    to the entries that differ.
     """
     for name in DECIDING:
         was, now = known.get(name), fresh.get(name)
@@ -61,7 +61,7 @@ def all_plugins(*metas: Mapping[str, Any]) -> list[dict[str, str]]:
 def check_same_run(store: Store, fresh: dict[str, object], *, empty_is_new: bool = False) -> None:
     """Raise RunError if a file holds a different run from the one described by ``fresh``.
 
-    A policy that was changed after a run with only errors counts as the same, since no results are mixed. With
+    A policy that was edited after a run with only errors counts as unchanged, because no results are mixed. With
     ``empty_is_new``, a file without episodes may be overwritten, unless other processes may be about to record into
     it.
     """
@@ -118,7 +118,7 @@ def all_conditions(*described: Mapping[str, Any]) -> list[str]:
 FIRST = ("experiment", "conditions", "policy", "label", "settings", "world", "pack")
 """Metadata values that are listed first."""
 MAX_LISTED = 10
-"""Maximum number of items in a list that is shown in full; of a longer list, only the length is shown."""
+"""Maximum length of a list that is shown in full; for a longer list, only the length is shown."""
 _DIGEST = re.compile(r"\b[0-9a-f]{16,}\b")
 
 
@@ -156,7 +156,7 @@ def lateness(meta: Mapping[str, Any]) -> str:
 
 
 def _text(value: object) -> str:
-    """Format a value without quotes and brackets, shortening digests and giving only the length of long lists."""
+    """Format a value without quotes and brackets; shorten digests, and show only the length of long lists."""
     if value is None:
         return ""
     if isinstance(value, Mapping):

@@ -27,7 +27,7 @@ def begin(
     options: RunOptions | None = None,
     observer: Observer | None = None,
 ) -> list[EpisodeSpec]:
-    """Plan an experiment for a harness, with the certificates that it needs, and return its episodes.
+    """Plan an experiment for a harness, certify its scenes if required, and return its episodes.
 
     ``policy`` is the name of the policy, which only the harness knows. A run that was begun earlier is resumed; its
     recorded episodes are returned as well. Without a ``path`` nothing is stored. Raises AssayError.
@@ -63,9 +63,9 @@ def record(path: Path, spec: EpisodeSpec, episode: Episode) -> None:
 
 
 def _store(store: Store, plan: RunPlan, observer: Observer) -> list[EpisodeSpec]:
-    """Store a plan and return its episodes, without any others that the run may hold."""
+    """Store a plan and return its episodes, excluding other episodes that the run may contain."""
     ending = store_plan(store, plan, observer)
     if ending.left:
-        raise RunError(f"{ending.left} scenes were not certified; begin the run again")
+        raise RunError(f"{ending.left} scenes were not certified; start the run again to continue")
     planned = {(spec.condition, spec.task, spec.seed) for spec in plan.specs}
     return [spec for spec in store.specs() if (spec.condition, spec.task, spec.seed) in planned]

@@ -1,4 +1,4 @@
-"""Replays of recorded actions, and videos of episodes: the same spec, assets and MuJoCo version give the same rollout.
+"""Replays of recorded actions, and videos of episodes; the same spec, assets and MuJoCo version repeat a rollout.
 
 A video plays in real time at any frame rate: the frame for step s is shown at s times the world's
 ``frame_seconds``.
@@ -24,7 +24,7 @@ from assay.tasks import short_name
 HOLD_S = 2
 """Time, in seconds, for which the last frame is shown."""
 KEYFRAME_INTERVAL = 10
-"""Number of frames from one key frame to the next, low enough that a viewer can seek quickly."""
+"""Number of frames from one key frame to the next; it is small, so that a viewer can seek quickly."""
 RUN_FRAME_S = 0.5
 """Simulated time per frame in videos of runs, in seconds; rendering more frames would take longer than the episodes."""
 MARGIN = 12
@@ -40,7 +40,7 @@ class EpisodeVideo:
     """Observes a rollout, and writes a video afterwards, when the outcome is known."""
 
     def __init__(self, env: Env, spec: EpisodeSpec, *, seconds: float = 0.0) -> None:
-        """``seconds``: simulated time per frame, at least one control step."""
+        """``seconds``: simulated time per frame; it is at least one control step."""
         self._env, self._spec = env, spec
         self._frame_seconds = world_of(spec.task).frame_seconds
         self._every = max(1, round(seconds / self._frame_seconds))
@@ -93,7 +93,7 @@ class EpisodeVideo:
         return np.asarray(frame)
 
     def _paper(self, wide: int, high: int) -> Image.Image:
-        """Return the background of all frames: task and instruction, above the space for an image."""
+        """Return the background of all frames: task and instruction, with space for an image below."""
         if self._blank is None:
             width, height = max(wide, MIN_WIDTH) + 2 * MARGIN, HEADER + high + FOOTER
             self._blank = Image.new("RGB", (width + width % 2, height + height % 2), PAPER)
@@ -159,7 +159,7 @@ class RecordedActions:
     def act(self, observation: Any) -> np.ndarray:
         """Return the next recorded action."""
         if observation.step >= len(self._actions):
-            raise PolicyError(self._error or "the recording ends here")
+            raise PolicyError(self._error or "there are no more recorded actions")
         return self._actions[observation.step : observation.step + 1]
 
 

@@ -19,7 +19,7 @@ APPLICATION = 0x41535359
 VERSION = 2
 """Version of the schema."""
 MAX_VALUES_PER_STEP = 64
-"""Upper bound on how many numbers a trajectory stores per control step."""
+"""Maximum number of values that a trajectory stores per control step."""
 DETAILS = {
     "initial_positions": "positions",
     "contacts": "intervals",
@@ -40,7 +40,7 @@ DETAIL_TABLES = "".join(
     for table, column in DETAILS.items()
 )
 UNCOUNTED = "uncounted"
-"""Name of the table of planned episodes that come after the decision on their condition."""
+"""Name of the table of planned episodes that do not count, because their condition was decided before them."""
 DETAIL_TABLES += f"CREATE TABLE {UNCOUNTED} (id INTEGER PRIMARY KEY REFERENCES specs);\n"
 COUNTED = f"(last IS NULL OR key <= last) AND specs.id NOT IN (SELECT id FROM {UNCOUNTED})"
 """SQL condition for whether an episode counts, for queries that join ``stopped`` with ``specs``."""
@@ -98,7 +98,7 @@ MOST = (
     "CASE WHEN effects IS NOT NULL "
     "THEN (SELECT CAST(coalesce(max(value), 0) AS REAL) FROM json_each(effects, '$.{}')) END"
 )
-"""SQL expression for the largest value of any object among an episode's side effects; 0 if none exists."""
+"""SQL expression for the largest value over all objects in one side effect of an episode; 0 without this side effect."""
 FRAME = f"""
 SELECT specs.id, key, experiment, condition, task, seed,
        coalesce(json_extract(spec, '$.start'), seed) AS start,
@@ -118,7 +118,7 @@ WHERE {COUNTED} ORDER BY specs.id
 _NUMBERS = ("pd", "chance", "best", "distance", "rung", "reference_steps", "limit_factor")
 _FLAGS = ("plausible", "guessable", "milder")
 _EMPTY_LABELS = dict.fromkeys(_NUMBERS, pl.Float64()) | dict.fromkeys(_FLAGS, pl.Boolean())
-"""Types of labels for which no episode of a run has a value; other labels are text."""
+"""Column types of labels that have no value in any episode of a run; other such labels are text."""
 _NAMES = (
     "id key experiment condition task seed start labels instruction outcome steps seconds decisions images attempts "
     "touched moved truth error initial_positions contacts clipped events stages progress lasts bystander_moved "
@@ -128,7 +128,7 @@ _INTEGERS = "id seed start steps decisions images attempts clipped lasts arm_con
 _FLOATS = "seconds progress bystander_moved bystander_tilted left_open peak_force path_length jerk"
 COLUMNS: dict[str, type[pl.DataType]] = dict.fromkeys(_NAMES.split(), pl.String)
 COLUMNS |= dict.fromkeys(_INTEGERS.split(), pl.Int64) | dict.fromkeys(_FLOATS.split(), pl.Float64)
-"""Columns of a frame, in the order of the query.
+"""Columns of a data frame of episodes, in the order of the query.
 
 Those from ``stages`` on are null if the world does not record them: the step at which each atom reached each stage
 (JSON); progress, 0 to 1; whether success lasts, 0 or 1; the largest displacement (metres) and tilt (degrees) of
@@ -150,7 +150,7 @@ def to_storable(value: object) -> object:
 
 
 def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame with its labels as columns."""
+    """Return a data frame of episodes in which each label is a column."""
     texts = [text for text in frame["labels"].unique().to_list() if text != "{}"]
     labels: list[dict[str, Label]] = [json.loads(text) for text in texts]
     names = sorted({name for label in labels for name in label})
@@ -177,7 +177,7 @@ def read_trajectory(steps: int, *blobs: bytes) -> Trajectory:
         # Bounded: a few bytes could expand to gigabytes.
         raw = unpacking.decompress(blob, 4 * (steps + 1) * MAX_VALUES_PER_STEP)
         if unpacking.unconsumed_tail or not unpacking.eof:
-            raise ValueError("more numbers than its steps allow")
+            raise ValueError("more values than its number of steps allows")
         parts.append(np.ascontiguousarray(np.frombuffer(raw, np.uint8).reshape(4, -1).T).view("<f4").ravel())
         if not np.isfinite(parts[-1]).all():
             raise ValueError("non-finite numbers")
@@ -187,12 +187,12 @@ def read_trajectory(steps: int, *blobs: bytes) -> Trajectory:
     width = len(actions) // count if len(actions) else 7
     path = Trajectory(positions.reshape(-1, 3), gripper, actions.reshape(-1, width))
     if len(path.end_effector) not in (0, len(gripper)) or len(path.actions) not in (0, count):
-        raise ValueError("its parts differ in length")
+        raise ValueError("its arrays differ in length")
     return path
 
 
 def pack(values: np.ndarray) -> bytes:
-    """Compress float32 numbers, storing bytes of equal significance together, which compresses far better."""
+    """Compress float32 numbers; bytes of equal significance are stored together, which saves much more space."""
     raw = np.ascontiguousarray(values, dtype="<f4")
     return zlib.compress(raw.view(np.uint8).reshape(-1, 4).T.tobytes(), 6)
 

@@ -1,8 +1,8 @@
 """Shards: independent parts of a plan, one per cluster job, joined by `merge`.
 
-Each start (task and seed) is entirely in one shard, so that one job produces an episode, its control and their
-certificates. Every shard stores the positions of its episodes in the whole plan and a digest of that plan: merged
-shards equal the undivided run, and shards of different plans are rejected.
+All episodes of a start (task and seed) are in one shard, so that one job produces an episode, its control and
+their certificates. Every shard stores the positions of its episodes in the whole plan and a digest of that plan:
+merging yields the undivided run, and rejects shards of different plans.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class Shard:
 def merge(paths: Sequence[Path], out: Path) -> int:
     """Merge the plans and episodes of several runs of one policy and experiment; return the number of episodes.
 
-    If several runs hold an episode with the same spec, the first without an error counts. Raises RunError if the runs
-    are from different experiments, or if ``out`` exists.
+    If several runs hold an episode with the same spec, the first one without an error is kept. Raises RunError if
+    the runs are from different experiments, or if ``out`` exists.
     """
     if out.exists():
         raise RunError(f"{out} already exists")

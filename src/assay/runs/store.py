@@ -138,11 +138,11 @@ class Store(AbstractContextManager["Store"]):
 
     @classmethod
     def reading(cls, path: Path) -> Store:
-        """Open a run for reading, even while it is being written. Raises RunError."""
+        """Open a run for reading; another process may be writing to it. Raises RunError."""
         return cls(path, read_connection(path))
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Close the store, which becomes a single file if it was written; SQLite errors are converted to RunError."""
+        """Close the store, and make it a single file if it was written. SQLite errors are raised as RunError."""
         try:
             if self._held is None:
                 self._db.close()
@@ -217,7 +217,7 @@ class Store(AbstractContextManager["Store"]):
         self.add_plan(rows)
 
     def add_plan(self, rows: Iterable[tuple[object, ...]]) -> None:
-        """Add rows, each an id (None for the next free one) and the columns ``SPEC``, except those with known keys."""
+        """Add rows (id, or None for the next free one; columns ``SPEC``) unless the plan already has their key."""
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
@@ -225,7 +225,7 @@ class Store(AbstractContextManager["Store"]):
             )
 
     def plan_rows(self) -> list[tuple[Any, ...]]:
-        """Return the rows of the plan, with id and the columns ``SPEC``."""
+        """Return the rows of the plan: the id, followed by the columns ``SPEC``."""
         return self._db.execute(f"SELECT id, {SPEC} FROM specs ORDER BY id").fetchall()
 
     @property
@@ -245,10 +245,10 @@ class Store(AbstractContextManager["Store"]):
         )
 
     def todo(self, *, retry: Retry = "transient") -> list[PlannedEpisode]:
-        """Return planned episodes that have not been executed, in plan order, without those of decided conditions.
+        """Return planned episodes that have not been executed, in plan order, except those of decided conditions.
 
-        ``retry`` adds episodes that ended in an error: those with an unreachable policy server (``transient``), all
-        (``errors``), or none (``nothing``).
+        ``retry`` adds episodes that ended in an error: only those whose policy server was unreachable
+        (``transient``), all of them (``errors``), or none (``nothing``).
         """
         redo = {"transient": "transient", "errors": "outcome = 'error'", "nothing": "0"}[retry]
         rows = self._db.execute(
@@ -321,7 +321,7 @@ class Store(AbstractContextManager["Store"]):
     def stop(self, condition: str, counted: Collection[str], rule: dict[str, object]) -> None:
         """Record that a condition is decided by the episodes with the keys ``counted``.
 
-        Its other episodes, which workers were executing meanwhile, are omitted from the frame.
+        Its other episodes, which workers were still executing at that time, are omitted from the frame.
         """
         planned = self._db.execute("SELECT id, key FROM specs WHERE condition = ?", (condition,)).fetchall()
         counting = set(counted)
@@ -413,7 +413,7 @@ class Store(AbstractContextManager["Store"]):
         return {error: json.loads(lines) for error, lines, _ in rows}
 
     def clipping(self) -> Clipping:
-        """Return counts of the actions that were clipped to [-1, 1]."""
+        """Return how many actions were outside [-1, 1] and were clipped, and in how many episodes."""
         row = self._db.execute(
             "SELECT count(*), coalesce(sum(CAST(cut AS INTEGER) > 0), 0), "
             "coalesce(sum(CAST(cut AS INTEGER)), 0), coalesce(sum(steps), 0) "
@@ -507,7 +507,7 @@ def attach(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 
 _checked: dict[Path, tuple[int, ...]] = {}
-"""Signatures of the files whose content has passed the check, which is repeated only after a change."""
+"""Signatures of the files whose content has been checked; a file is checked again only after a change."""
 
 
 def _check(path: Path, connection: sqlite3.Connection) -> None:

@@ -83,7 +83,7 @@ def try_tasks(
     options: RunOptions,
     videos: Path | None = None,
 ) -> Iterator[Attempt]:
-    """Execute the unperturbed tasks with a policy, using some of a run's options, and yield finished episodes.
+    """Execute unperturbed tasks with a policy and yield each finished episode; only some of a run's options apply.
 
     With stored states, a seed is the index of a state in LIBERO's file for the task. ``videos``: the folder for videos,
     if the options request them. Without a number of workers, episodes are executed in this process.

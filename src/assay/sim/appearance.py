@@ -22,9 +22,9 @@ from assay.tasks.scene import Colour, Finish, Pattern
 PIXELS = 128
 """Width and height of a pattern's tile, in pixels."""
 PERIODS = 2
-"""Number of stripes or waves per tile; a checkerboard has this many pairs of cells along each side."""
+"""Number of stripes or waves per tile, and of pairs of checkerboard cells along each side of a tile."""
 WAVE = 0.45
-"""Amplitude of a wave, as a fraction of the distance between waves; its wavelength is the width of a tile."""
+"""Amplitude of a wave, relative to the distance between waves; the wavelength is the width of a tile."""
 LINES = 3
 """Number of grid lines per tile in each direction."""
 LINE = 0.28
@@ -34,7 +34,7 @@ SPOTS = 3
 SPOT = 0.34
 """Mean radius of a speckle, as a fraction of the distance between speckles."""
 DARK = 0.5
-"""Maximum luminance (Rec. 709, 0 to 1) of colours whose pattern has a lighter, not a darker, second colour."""
+"""Maximum luminance (Rec. 709, 0 to 1) of a dark colour, whose pattern has a lighter second colour."""
 DARKER, LIGHTER = 0.22, 0.75
 """Factors for the second colour of a pattern: a bright colour is multiplied by the first factor, and a dark one is
 moved towards white by the second.
@@ -67,7 +67,7 @@ def resize(body: Element, assets: Element, factor: float) -> None:
 
 
 def dress(root: Element, geoms: Iterable[Element], finish: Finish, name: str) -> None:
-    """Apply a finish to a document's drawn geoms, as a material called ``name``."""
+    """Apply a finish to a document's visible geoms, as a material called ``name``."""
     if finish == Finish():
         return
     assets = root.find("asset")
@@ -115,7 +115,7 @@ def _contrast(colour: Colour) -> Colour:
 
 
 def paint(model: mujoco.MjModel, document: Element) -> None:
-    """Draw the patterns into a newly compiled model by overwriting the textures that are named after a pattern."""
+    """Paint the patterns into a newly compiled model: overwrite the textures whose names encode a pattern."""
     for texture in document.iterfind("./asset/texture"):
         name = str(texture.get("name"))
         match = _PATTERN_NAME.search(name)

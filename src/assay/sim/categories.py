@@ -1,7 +1,7 @@
 """Properties of object categories, read from ``categories.yaml``: resting poses, mechanisms that open or switch on, and
 variants.
 
-These properties belong to the category and not to an asset pack, so that a task means the same with every pack.
+They belong to the category rather than to an asset pack, so that a task has the same meaning with every pack.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Quaternion = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """Resting orientation of an object, which is first tilted, then turned about the vertical."""
+    """Resting orientation of an object: a fixed tilt, then a sampled rotation about the vertical axis."""
 
     tilt: Quaternion = (1.0, 0.0, 0.0, 0.0)
-    """Orientation at yaw zero, (w, x, y, z)."""
+    """Orientation at yaw zero, as a quaternion (w, x, y, z)."""
     yaw: tuple[float, float] = (pi / 2, pi / 2)
     """Lower and upper bound of the rotation about the world's z axis, in radians."""
 
@@ -59,9 +59,9 @@ class Mechanism:
     passive: JointBound
     """Condition for closed, or for turned off."""
     active_range: tuple[float, float]
-    """Range of joint values to sample for an initial relation Open or TurnOn."""
+    """Range from which joint values are sampled for the initial relation Open or TurnOn."""
     passive_range: tuple[float, float]
-    """Range of joint values to sample for an initial relation Close or TurnOff."""
+    """Range from which joint values are sampled for the initial relation Close or TurnOff."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +69,11 @@ class CategoryVariant:
     """A category derived from another one by changing its colour or size, such as LIBERO-PRO's ``yellow_cabinet``."""
 
     base: str
-    """The category or template of the pack from which the variant is derived; never itself a variant."""
+    """The category or template of the pack from which the variant is derived; it is never a variant itself."""
     colour: Colour | None = None
     """Red, green and blue of the brightest part, 0 to 1; darker parts stay darker. None keeps the base's colours."""
     dark: Colour | None = None
-    """Red, green and blue of the darkest part; others are interpolated. None for shades of ``colour``."""
+    """Red, green and blue of the darkest part; others are interpolated. None: use shades of ``colour``."""
     size: float = 1.0
     """Scale factor for the base's lengths."""
 
@@ -84,7 +84,7 @@ VARIANTS = TypeAdapter(dict[str, CategoryVariant]).validate_python(_TABLE["varia
 
 
 def with_variants(table: Mapping[str, Value]) -> Mapping[str, Value]:
-    """Extend a table keyed by category: variants without an entry inherit that of their base."""
+    """Extend a table keyed by category: variants without an entry inherit the entry of their base."""
     inherited = {
         category: table[variant.base] for category, variant in VARIANTS.items() if variant.base in table
     }
@@ -102,9 +102,9 @@ MECHANISMS: Mapping[Predicate, tuple[Mapping[str, Mechanism], bool]] = {
     Predicate.TURN_ON: (SWITCHING, True),
     Predicate.TURN_OFF: (SWITCHING, False),
 }
-"""Predicate -> the categories to which it applies, and whether it refers to their active state."""
+"""For each predicate, the categories to which it applies, and whether it refers to their active state."""
 GLOWING: Mapping[str, str] = with_variants(_TABLE["glowing"])
-"""Category -> the site that is visible only while an entity of the category is on."""
+"""For each category, the site that is visible only while an entity of the category is on."""
 
 _POSE_ROWS = [(Pose(tuple(row.get("tilt", Pose().tilt)), tuple(row["yaw"])), row) for row in _TABLE["poses"]]
 _POSES = with_variants({category: pose for pose, row in _POSE_ROWS for category in row.get("categories", ())})

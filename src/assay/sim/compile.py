@@ -63,7 +63,7 @@ class CompiledScene:
     pack: str
     """Name of the asset pack with which the scene was compiled."""
     exact: bool
-    """Whether stepping repeats LIBERO's solver calls."""
+    """Whether a simulation step makes exactly the solver calls that LIBERO makes."""
     model: mujoco.MjModel
     """The compiled model. It is never modified: simulations and renderers use copies."""
     entities: Mapping[str, EntityIndex]
@@ -84,7 +84,7 @@ class CompiledScene:
     ) -> tuple[EntityIndex, tuple[int, ...], Mechanism] | None:
         """Return the entity, joint ids and mechanism to which a predicate such as Open applies.
 
-        ``name``: an entity or a region. Returns None if the entity's category has no such mechanism.
+        ``name`` is that of an entity or a region. Returns None if the entity's category has no such mechanism.
         """
         region = self.regions.get(name)
         entity = self.entities.get(name if region is None else region.parent or "")
@@ -95,7 +95,7 @@ class CompiledScene:
 
 
 def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
-    """Compile a scene from the parts in a pack. Raises AssetError or TaskError."""
+    """Compile a scene from the assets in a pack. Raises AssetError or TaskError."""
     document = compose(scene, pack)
     files = [str(asset.get("file")) for asset in document.iterfind("./asset/*[@file]")]
     missing = sorted({file for file in files if not Path(file).is_file()})
@@ -105,7 +105,7 @@ def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
         model = mujoco.MjModel.from_xml_string(ElementTree.tostring(document, encoding="unicode"))
     except ValueError as error:
         reason = " ".join(str(error).split())
-        raise AssetError(f"the {pack.name} pack's parts do not compile: {reason}") from None
+        raise AssetError(f"the assets of the {pack.name} pack do not compile: {reason}") from None
     paint(model, document)
     entities = {entity.name: _entity_index(model, pack, entity) for entity in scene.entities}
     regions = {}

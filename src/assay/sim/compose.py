@@ -1,7 +1,7 @@
 """Compose an arena, the robot and a scene's entities into one MJCF document.
 
-The names and the order of bodies, joints, geoms and sites are LIBERO's. Numbers keep the exact text of the source
-files, because XML written back by MuJoCo rounds inertias, which changes rollouts.
+Bodies, joints, geoms and sites have the same names and order as in LIBERO. Numbers are copied as text from the
+source files: MuJoCo rounds inertias when it writes XML, which would change rollouts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _GRIPPER_COLOUR = "0.0 0.0 0.5 1.0"
 _FURNITURE_COLOUR = "0.5 0.5 0.0 1.0"
 _ARM_DAMPING = (0.1, 0.1, 0.1, 0.1, 0.1, 0.01, 0.01)
 _WALL_FURNITURE = ("floor_lamp", "wall_unit")
-"""Prefixes of the names of furniture geoms that also begin with ``floor`` or ``wall``."""
+"""Prefixes of geom names that begin with ``floor`` or ``wall`` but denote furniture."""
 _MOUNT_TOP = np.array([0.0, 0.0, -0.01])
 
 
@@ -97,7 +97,7 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
 
 
 def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
-    """Apply finishes, lighting and camera changes to a composed document."""
+    """Apply a scene's surface finishes and its lighting and camera changes to a composed document."""
     staging, change = scene.staging, scene.staging.lighting
     for surface, finish in staging.surfaces:
         if surface is Surface.TABLE:
@@ -192,7 +192,7 @@ def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
 
 
 def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
-    """Return the arm with its gripper, on its pedestal if the arena has one, at the arena's robot pose."""
+    """Return the arm with its gripper at the arena's robot pose, mounted on a pedestal if the arena has one."""
     arm, base = _prepare_part(pack.part("robot/arm.xml"), ROBOT, _ROBOT_COLOUR)
     base_offset = parse_numbers(base.get("pos", "0 0 0"))
     for index, joint in enumerate(arm.iterfind("./worldbody//joint")):

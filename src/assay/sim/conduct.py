@@ -1,9 +1,9 @@
 """Progress of each goal atom, and side effects of an episode.
 
 A stage of progress (reached, touched, grasped, lifted, carried, placed, released) is recorded when it is first reached
-and is never withdrawn. Side effects are displaced bystanders, opened drawers, forces, contacts of the arm and jerk; a
-*bystander* is an object that the goal mentions neither directly nor through one of its regions. The constants below
-define stages and limits.
+and is never withdrawn. Side effects are displaced bystanders, opened drawers, contact forces, arm contacts and
+jerk; a *bystander* is an object that the goal mentions neither directly nor through one of its regions. The
+constants below define stages and limits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from assay.tasks.scene import INSIDE, UPON, Atom, Goal, Predicate
 REACH_DISTANCE = 0.05
 """Distance from the grip site to an object's bounding box below which the object counts as reached, in metres."""
 GRIP_FORCE = 0.5
-"""Force, in newtons, with which both fingers must press on an object from opposite sides to hold it."""
+"""Minimum force, in newtons, that each finger must exert on an object, from opposite sides, to hold it."""
 HOLD_STEPS = 3
 """Number of control steps for which the fingers must hold an object, because a gripper that merely pokes an object
 may pinch it for a moment.
@@ -52,13 +52,13 @@ MIN_FORCE_N = 0.5
 EVENT_TOLERANCE = 0.002
 """Maximum displacement caused by an event for an object or joint to count as unmoved, in metres or radians."""
 MAX_RECORDED = 1e6
-"""Maximum of recorded values; larger values come from a diverging simulation and are clipped."""
+"""Upper limit of recorded values; larger values come from a diverging simulation and are clipped."""
 
 
 @machine_code
 def _distance_outside(point, place, turn, low, high):  # type: ignore[no-untyped-def]
-    """Return the distance from a point to a box, in metres; the box's frame has origin ``place`` and axes ``turn``
-    (9,).
+    """Return the distance from a point to a box, in metres; the box's frame has its origin at ``place`` (3,) and
+    the rotation matrix ``turn`` (9,).
     """
     total = 0.0
     for axis in range(3):
@@ -107,7 +107,7 @@ class StageWatch:
         self._initially_true: frozenset[Atom] = frozenset()
         progress = ((number, self._watch(atom, data)) for number, atom in enumerate(goal.atoms))
         self.watched = {number: watched for number, watched in progress if watched is not None}
-        """Progress of each atom that did not hold at the start, keyed by the atom's index in the goal."""
+        """Progress of each atom that was false initially, keyed by the atom's index in the goal."""
 
     def __call__(self, data: mujoco.MjData, touches: Touches, true: list[bool], step: int) -> None:
         """Update the progress after control step ``step``; ``true`` contains the truth values of the atoms."""
@@ -145,7 +145,7 @@ class StageWatch:
             stages.update({stage: step for stage in current if stages.get(stage, step) is None})
 
     def inherit(self, before: StageWatch) -> None:
-        """Continue with the progress that ``before`` recorded for the same atoms up to an event."""
+        """Adopt the progress that ``before`` recorded for the same atoms until an event."""
         earlier = {progress.atom: progress for progress in before.watched.values()}
         for number, watched in list(self.watched.items()):
             if watched.atom in earlier:
@@ -206,7 +206,7 @@ class EffectWatch:
     def __init__(
         self, compiled: CompiledScene, goal: Goal, data: mujoco.MjData, names: tuple[str, ...]
     ) -> None:
-        """Watch the entities that a goal does not mention; ``names`` is `RobotContacts.names`."""
+        """Monitor the entities that a goal does not mention; ``names`` are those of `RobotContacts.names`."""
         self._names = names
         self._forces = np.zeros(len(self._names))
         self._arm: Counter[int] = Counter()
@@ -245,12 +245,12 @@ class EffectWatch:
         self._arm.update(set(touches.owners[touches.parts == ARM_PART].tolist()))
 
     def inherit(self, before: EffectWatch, then: np.ndarray, now: np.ndarray) -> None:
-        """Continue with the record that ``before`` kept up to an event, except for objects and joints that the event
+        """Adopt the record that ``before`` collected until an event, except for objects and joints that the event
         moved.
 
-        The record consists of forces, contacts of the arm, and the initial positions of bystanders and closed parts.
-        ``then`` and ``now`` are the joint positions immediately before and after the event, (nq,) in the old and the
-        new model.
+        The record consists of forces, arm contacts, and the initial positions of bystanders and closed parts.
+        ``then`` and ``now`` are the joint positions immediately before the event (in the old model) and after it
+        (in the new one), (nq,) each.
         """
         number = {name: index for index, name in enumerate(self._names)}
         for old, name in enumerate(before._names):
@@ -345,6 +345,6 @@ class _BystanderPart:
     start: float
     """Initial joint value."""
     way: float
-    """Difference between the threshold for open or on and the joint's initial value."""
+    """Joint value at which the part counts as open or on, minus the joint's initial value."""
     closed: bool
     """Whether the part was neither open nor on initially."""

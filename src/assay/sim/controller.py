@@ -80,7 +80,7 @@ def arm_torque(  # type: ignore[no-untyped-def]
     velocities::
 
         F   = kp (x* - x) - kd Jp v              force per unit of operational-space inertia
-        T   = kp e(R*, R) - kd Jr v              torque, likewise
+        T   = kp e(R*, R) - kd Jr v              torque per unit of operational-space inertia
         tau = Jp^T (Jp M^-1 Jp^T)^-1 F + Jr^T (Jr M^-1 Jr^T)^-1 T + bias + N^T M a
         a   = kn (q0 - q) - 2 sqrt(kn) v
 
@@ -141,7 +141,7 @@ def arm_torque(  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drive:
-    """State of the controller in the middle of an episode, needed for resuming exactly."""
+    """State of the controller in the middle of an episode, needed to resume the episode exactly."""
 
     goal_position: np.ndarray
     """Goal position of the grip site, in metres, (3,)."""

@@ -13,13 +13,13 @@ import numpy as np
 from assay.sim.compile import geom_boxes
 
 SLACK = 1e-3
-"""Minimum distance between a culled box and the view, in metres; round-off errors are a thousand times smaller."""
+"""Minimum distance of a culled box from the view frustum, in metres; round-off errors are 1000 times smaller."""
 _MIRRORS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_BOX)
 """Types of geoms that MuJoCo can render as mirrors."""
 
 
 class Culling:
-    """Frustum culling for one model. Poses, cameras and materials may change and are read for every image."""
+    """Frustum culling for one model. Poses, cameras and materials may change, so they are read for every image."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self._model = model
@@ -27,10 +27,10 @@ class Culling:
         self._can_mirror = np.flatnonzero(np.isin(model.geom_type, _MIRRORS) & (model.geom_group != 0))
 
     def unseen(self, data: mujoco.MjData, camera: int, aspect: float) -> np.ndarray:
-        """Return the mask of the geoms that are certainly not visible, (ngeom,); ``aspect`` is image width / height.
+        """Return the mask (ngeom,) of geoms that are certainly not visible; ``aspect``: image width / height.
 
-        The mask is all False with shadows, which geoms outside the view can cast, and for orthographic or sensor-based
-        cameras.
+        The mask is all False if there are shadows, which geoms outside the view can cast, and for cameras that are
+        orthographic or defined by a sensor size.
         """
         model = self._model
         shadows = model.light_castshadow.any() and model.vis.quality.shadowsize > 0
@@ -101,7 +101,7 @@ def _view(data: mujoco.MjData, camera: int, high: float, aspect: float) -> np.nd
 def _on_screen(
     data: mujoco.MjData, camera: int, centre: np.ndarray, axes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lowest and highest screen x, screen y and distance of each box, (n, 3); infinite behind the camera."""
+    """Return bounds (n, 3) on each box's screen x, screen y and distance; infinite if partly behind the camera."""
     corners = centre[:, None] + np.einsum("nij,cj->nci", axes, _CORNERS)
     seen = (corners - data.cam_xpos[camera]) @ data.cam_xmat[camera].reshape(3, 3)
     distance = -seen[..., 2:]

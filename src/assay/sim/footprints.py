@@ -21,7 +21,7 @@ from assay.tasks.scene import Entity
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Bounding box of an entity at rest, relative to its origin, in metres."""
+    """Bounding box of an entity in its resting pose, relative to its origin, in metres."""
 
     half: tuple[float, float]
     """Half-lengths along x and y."""
@@ -37,8 +37,8 @@ class Footprint:
 def footprint(category: str, *, fixture: bool = False, swept: bool = False) -> Footprint:
     """Return the footprint of a category in the planning pack (see `planning_pack`).
 
-    Objects are in their resting pose, fixtures at yaw zero, because their region determines their yaw. ``swept``
-    includes the space swept by doors and drawers.
+    Objects are in their resting pose. Fixtures have yaw zero, because their actual yaw is determined by a region.
+    ``swept`` includes the space swept by doors and drawers.
     """
     return _footprint(planning_pack(), category, fixture, swept)
 

@@ -51,7 +51,7 @@ LAYOUTS = TypeAdapter(dict[Arena, ArenaLayout]).validate_python(
 
 
 def layout_of(scene: Scene) -> ArenaLayout:
-    """Return the layout of a scene's arena, with the robot and fixtures shifted by its staging."""
+    """Return the layout of a scene's arena, with the robot and fixtures shifted as the scene specifies."""
     default, staging = LAYOUTS[scene.arena], scene.staging
     (x, y, z), (dx, dy) = default.robot, staging.robot.base
     if not (dx or dy or staging.lift):

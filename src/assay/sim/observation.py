@@ -18,10 +18,10 @@ Lens = Callable[["Observation", ImageKind, str, int, int], np.ndarray]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Observation:
-    """Proprioception, and cameras that render on demand.
+    """Proprioception, and camera images that are rendered on demand.
 
-    The timing is LIBERO's: poses and images are taken after 23 of a step's 25 substeps; joint and finger positions and
-    velocities after 24.
+    The timing is LIBERO's: in a control step of 25 substeps, poses and images are taken after 23, joint and finger
+    positions and velocities after 24.
     """
 
     step: int
@@ -33,9 +33,9 @@ class Observation:
     eef_position: np.ndarray
     """Position of the grip site in the world, in metres, (3,)."""
     eef_quaternion: np.ndarray
-    """Orientation of the wrist (``right_hand``) in the world, (w, x, y, z), (4,)."""
+    """Orientation of the wrist (``right_hand``) in the world, a quaternion (w, x, y, z), (4,)."""
     gripper: np.ndarray
-    """The two finger joints, in metres, (2,): (0.04, -0.04) is open."""
+    """Positions of the two finger joints, in metres, (2,); (0.04, -0.04) is fully open."""
     gripper_velocities: np.ndarray
     """Velocities of the finger joints, in metres per second, (2,)."""
     moment: Snapshot
@@ -43,7 +43,7 @@ class Observation:
     _renderer: Renderer = field(repr=False)
     _images: dict[tuple[ImageKind, str, int, int], np.ndarray] = field(default_factory=dict, repr=False)
     _through_lens: Callable[[ImageKind, str, int, int], np.ndarray] | None = field(default=None, repr=False)
-    """Function that returns images in place of the renderer, if a lens has been applied."""
+    """Function that replaces the renderer's images; None if no lens (see `through`) has been applied."""
 
     def image(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> np.ndarray:
         """Return a colour image: uint8, (height, width, 3), top row first."""
@@ -70,5 +70,5 @@ class Observation:
         return self._images[key].copy()
 
     def through(self, lens: Lens) -> Observation:
-        """Return the same observation, with images passed through a lens on first access."""
+        """Return the same observation with images that the function ``lens`` replaces on first access."""
         return replace(self, _through_lens=partial(lens, self), _images={})

@@ -47,11 +47,12 @@ WITHIN_EARLY = f"{WITHIN}_at_{EARLY_STEPS}"
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """Results of all four comparisons, by JSON key; values are None if nothing was compared."""
+    """Results of comparing rollouts, predicates, images and models, by JSON key; None if none were compared."""
 
     trajectories: dict[str, Any]
     """Number of replayed rollouts; median and maximum of their joint errors in metres or radians, each the maximum over
-    a rollout's steps; fractions within the tolerance; largest difference in proprioception among rollouts within it.
+    a rollout's steps; fractions within the tolerance; largest difference in proprioception among rollouts within
+    the tolerance.
     """
     predicates: dict[str, int]
     """Number of recordings, number of truth values compared (``atoms``), and number of truth values that differ."""
@@ -156,7 +157,7 @@ _OBSERVED: dict[str, Callable[[Observation], np.ndarray]] = {
     "joint_pos": lambda observation: observation.joints,
     "joint_vel": lambda observation: observation.joint_velocities,
 }
-"""Optional arrays in a recording, (steps, n): LIBERO's observations after each step, with Assay's matching fields."""
+"""Optional arrays in a recording, (steps, n), with LIBERO's observations after each step; Assay's counterparts."""
 
 
 def _trajectory_errors(file: Path, simulate: Simulate) -> tuple[np.ndarray, float | None]:
@@ -256,7 +257,7 @@ _NESTED = ("MjOption", "MjStatistic", "MjVisual", "Global", "Quality", "Headligh
 
 
 def _open(file: Path, simulate: Simulate, *keys: str) -> tuple[dict[str, Any], Simulation, np.ndarray]:
-    """Read an npz file; return its arrays, the simulation of its task, and its fixtures' poses, (fixtures, 7).
+    """Read an npz file; return its arrays, the simulation of the task, and the fixtures' poses, (fixtures, 7).
 
     Pickled objects are rejected. Raises StateError.
     """

@@ -1,8 +1,8 @@
 """Sample initial layouts of a scene from its regions and a seed.
 
-Every entity has a separate random stream, so that adding an object to a scene changes the position of another only if
-they collide. Objects are placed one after another in a scratch copy of the scene (`PlacementScene`), lowered until they
-are just above their support, and then simulated until they are at rest.
+Every entity has a separate random stream, so that adding an object to a scene changes the position of another
+object only if the two collide. Objects are placed one after another in a scratch copy of the scene
+(`PlacementScene`), lowered until they are just above their support, and then simulated until they are at rest.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ _SOLID_OR_DRAWN = np.array([1, 1, 0, 0, 0, 0], dtype=np.uint8)
 ATTEMPTS = 40
 """Maximum number of attempts at a layout; after each one, an entity that made the layout invalid is resampled."""
 LAST_ENTITY_ATTEMPTS = 20
-"""Number of initial attempts that resample the last of the responsible entities; later attempts resample the one that
-has been resampled least often.
+"""Number of initial attempts after which the last of the entities that made the layout invalid is resampled; after
+later attempts, the one of them that has been resampled least often.
 """
 OBJECT_ATTEMPTS = 100
-"""Maximum number of poses sampled for one object to find one without collisions."""
+"""Maximum number of poses sampled for an object until one without collisions is found."""
 
 CEILING = 0.15
 """Height above a surface at which downward rays start, in metres; below the arm in its initial pose."""
@@ -130,8 +130,8 @@ class PlacementScene:
         mujoco.mj_kinematics(self.model, self.data)
 
     def lower(self, name: str, pose: np.ndarray, *, ceiling: float, alone: bool) -> np.ndarray:
-        """Return the pose (7,), shifted vertically so that the object is just above its support, which is below
-        ``ceiling``.
+        """Return the pose (7,), shifted vertically so that the object is just above the highest support below
+        ``ceiling`` (a height in metres).
 
         ``alone``: ignore other movable objects, and do not stack the object on a fixture. Raises RejectedLayoutError.
         """
@@ -175,7 +175,8 @@ class PlacementScene:
         return self.data.site_xpos[site].copy(), np.abs(rotation) @ self.model.site_size[site]
 
     def settle(self) -> tuple[np.ndarray, np.ndarray]:
-        """Simulate with a fixed arm until all objects rest; return the state (1 + nq + nv,) and the fixtures' poses.
+        """Simulate, with the arm fixed, until all objects are at rest; return the state (1 + nq + nv,) and the
+        fixtures' poses.
 
         Raises RejectedLayoutError if an object flies off, moves far, tilts, or overlaps another.
         """
@@ -276,8 +277,8 @@ def sample(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a settled state (1 + nq + nv,) and the fixtures' poses (fixtures, 7), as determined by the seed.
 
-    ``model``: a copy of the compiled model to work with, which is restored afterwards. Copying LIBERO's textures and
-    meshes takes longer than placing the objects.
+    ``model`` is a copy of the compiled model that is modified temporarily; by default, a new copy is made. Reusing
+    one is faster, because copying LIBERO's textures and meshes takes longer than placing the objects.
 
     Raises PlacementError if no attempt yields a valid layout.
     """
@@ -330,7 +331,7 @@ class _LayoutSampler:
 
     _compiled: CompiledScene
     _seed: int | None = None
-    """Seed of the layout; None for the middle of every range."""
+    """Seed of the layout; None to use the middle of every range instead of a random value."""
     _resampled: Counter[str] = field(default_factory=Counter)
     """Number of times that each entity has been resampled."""
     _streams: dict[tuple[str, str], np.random.Generator] = field(default_factory=dict)
@@ -345,7 +346,7 @@ class _LayoutSampler:
             if atom.predicate in MECHANISMS:
                 part = self._compiled.mechanism(atom.predicate, atom.arguments[0])
                 if part is None:
-                    raise PlacementError(f"'{atom}': {atom.arguments[0]} has no such mechanism")
+                    raise PlacementError(f"'{atom}': the predicate does not apply to {atom.arguments[0]}")
                 entity, joints, mechanism = part
                 _, active = MECHANISMS[atom.predicate]
                 low, high = mechanism.active_range if active else mechanism.passive_range
@@ -360,7 +361,7 @@ class _LayoutSampler:
         while waiting:
             placed = [atom for atom in waiting if self._place_on_entity(atom)]
             if not placed:
-                raise PlacementError(f"'{waiting[0]}': its support has not been placed")
+                raise PlacementError(f"'{waiting[0]}': the support has not been placed")
             waiting = [atom for atom in waiting if atom not in placed]
         unplaced = [obj.name for obj in scene.objects if obj.name not in self._scratch.poses]
         if unplaced:

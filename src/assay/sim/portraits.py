@@ -35,7 +35,7 @@ AMBIENT = 0.4
 
 
 COLOUR = 12.0
-"""Minimum CIELAB distance between distinguishable mean colours; about 2 would suffice for adjacent patches."""
+"""Minimum CIELAB distance between distinguishable mean colours; for adjacent patches, about 2 would suffice."""
 PATTERN = 12.0
 """Minimum mean CIELAB distance between corresponding pixels of distinguishable patterns, at the best alignment."""
 OUTLINE = 0.1
@@ -208,15 +208,16 @@ class AppearanceDifference:
 
     def __str__(self) -> str:
         return (
-            f"colours {self.colour:.0f} of {COLOUR:.0f}, patterns {self.pattern:.0f} of {PATTERN:.0f}, "
-            f"outlines {self.outline:.2f} of {OUTLINE:g}, sizes {self.size:.2f} of {SIZE:g}"
+            f"colours differ by {self.colour:.0f} (minimum {COLOUR:.0f}), "
+            f"patterns by {self.pattern:.0f} ({PATTERN:.0f}), "
+            f"outlines by {self.outline:.2f} ({OUTLINE:g}), sizes by a factor of {self.size:.2f} ({SIZE:g})"
         )
 
 
 def difference(one: Entity, other: Entity, pack: AssetPack | None = None) -> AppearanceDifference:
     """Return the difference in appearance between two entities at the same position.
 
-    ``pack`` defaults to the planning pack.
+    ``pack`` defaults to the pack that is used for planning.
     """
     pack = pack or planning_pack()
     # A common name, because portraits are cached by entity.
@@ -234,7 +235,7 @@ def difference(one: Entity, other: Entity, pack: AssetPack | None = None) -> App
 def alike(
     entities: Sequence[Entity], pack: AssetPack | None = None
 ) -> tuple[Entity, Entity, AppearanceDifference] | None:
-    """Return the first two entities that a person cannot tell apart, with their difference; None if all differ."""
+    """Return the first two entities that a person cannot tell apart, with their difference; None if none exist."""
     for one, other in combinations(entities, 2):
         contrast = difference(one, other, pack)
         if not contrast.is_distinguishable:
@@ -243,7 +244,7 @@ def alike(
 
 
 def _align(one: Portrait, other: Portrait) -> tuple[float, float]:
-    """Return the pattern and outline differences, each at its best shift."""
+    """Return the pattern and outline differences, each at the shift that minimizes it."""
     shape = [max(sizes) + 2 * _SHIFT for sizes in zip(one.cover.shape, other.cover.shape, strict=True)]
     frames = []  # of equal size with centered entities: CIELAB and cover, (height, width, 4)
     for image in (one, other):

@@ -26,7 +26,7 @@ ON_SINK = 0.005
 IN_SINK = 0.01
 """Largest depth of an object's origin below the box of a region that it is in, in metres."""
 DEEPER_SINK = 0.02
-"""LIBERO-X's value of `IN_SINK`, in metres: a caddy's region begins 1.1 cm above the floor of its compartment."""
+"""LIBERO-X's value of `IN_SINK`, in metres; a caddy's region begins 1.1 cm above the floor of its compartment."""
 UP_HEIGHT = 1.0
 """Minimum world height at which an object counts as lifted (predicate Up), in metres."""
 REST_HEIGHT = 0.04
@@ -104,8 +104,8 @@ class Predicates:
                 ]
                 if atom.arguments[0] not in names:
                     raise TaskError(
-                        f"'{atom}': {atom.arguments[0]} has no such mechanism; "
-                        f"in this scene, the predicate applies to: {', '.join(sorted(names)) or 'nothing'}"
+                        f"'{atom}': the predicate does not apply to {atom.arguments[0]}; "
+                        f"in this scene, it applies to: {', '.join(sorted(names)) or 'nothing'}"
                     )
 
     def box_of(

@@ -1,8 +1,8 @@
 """Render colour, depth and segmentation images of a compiled scene.
 
-Software GL spends most of an image's time on the vertices of meshes. Geoms outside the view are therefore omitted
-(`assay.sim.culling`), and static geoms are rendered once into a layer that is composited with later images
-(`assay.sim.still`). Neither changes a pixel.
+With software GL, processing mesh vertices takes most of the rendering time. Geoms outside the view are therefore
+omitted (`assay.sim.culling`), and static geoms are rendered once into a layer that is composited with later images
+(`assay.sim.still`). Neither optimization changes a pixel.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Renderer:
         self._model = model
         self._data = mujoco.MjData(model)
         self._glows: list[tuple[int, list[int], Mechanism]] = []
-        """Each glowing site: its id, the qpos addresses of the mechanism's joints, and the mechanism."""
+        """For each glowing site: its id, the qpos addresses of its mechanism's joints, and the mechanism."""
         for entity in compiled.entities.values():
             if entity.category in GLOWING:
                 site = model.site(f"{entity.name}_{GLOWING[entity.category]}").id
@@ -271,7 +271,7 @@ def _make_current(context: Any) -> None:
 
 _AT_EXIT: set[weakref.finalize[..., Any]] = set()
 _CONTEXTS: weakref.WeakSet[Any] = weakref.WeakSet()
-"""GL contexts that have been used."""
+"""GL contexts in which images have been rendered."""
 
 
 def _release_before_exit(

@@ -37,7 +37,7 @@ class Touches:
     owners: np.ndarray
     """Index of the touched entity in `RobotContacts.names`, (n,)."""
     parts: np.ndarray
-    """Label of the robot's part, (n,)."""
+    """Label of the touching part of the robot, (n,)."""
     forces: np.ndarray
     """Force of the robot on the geom in the world frame, in newtons, (n, 3)."""
 
@@ -104,7 +104,7 @@ def _contact_forces(  # type: ignore[no-untyped-def]
 
 @machine_code
 def measure_press(geoms, parts, forces, mine, axis):  # type: ignore[no-untyped-def]
-    """Return whether given geoms are touched, and the force, in newtons, of the fingers on them from opposite sides.
+    """Return whether given geoms are touched, and the force in newtons that opposite fingers exert on them.
 
     ``mine`` is the mask of the geoms, (ngeom,); ``axis`` (3,) points from the right finger to the left one.
     """

@@ -112,9 +112,9 @@ class Simulation:
     ) -> Observation:
         """Advance by one control step of 50 ms with an action (7,) in [-1, 1].
 
-        ``absolute``: the action holds the goal pose (position in metres and rotation vector in the world frame) and the
-        gripper's value. ``observe_at``: the substep before which the observation is taken. Raises ActionError for an
-        invalid action, and StateError if the simulation diverges.
+        ``absolute``: the action contains the goal pose (position in metres and rotation vector in the world frame)
+        and the gripper component. ``observe_at``: index of the substep before which the observation is taken.
+        Raises ActionError for an invalid action, and StateError if the simulation diverges.
         """
         self._require_start()
         try:
@@ -203,7 +203,7 @@ class Simulation:
         self.renderer.close()
 
     def _observe(self, qpos: np.ndarray) -> Observation:
-        """Return an observation whose images show the joint positions ``qpos`` (nq,); the kinematics must match."""
+        """Return an observation with images at joint positions ``qpos`` (nq,), which the kinematics must match."""
         data = self.data
         return Observation(
             step=self.steps,

@@ -1,7 +1,7 @@
 """Initial states, including the poses of fixtures.
 
 LIBERO samples the poses of fixtures at every reset and omits them from its state vector, so its episodes cannot be
-repeated. Here they are part of the state.
+reproduced exactly. Here they are part of the state.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class InitialState:
 
 
 def validate_state(compiled: CompiledScene, state: InitialState) -> InitialState:
-    """Return the state unchanged. Raises StateError if it does not fit the scene."""
+    """Return the state unchanged. Raises StateError if it does not match the scene."""
     if state.vector.shape != (compiled.state_size,):
         model = compiled.model
         raise StateError(
             f"the state has {state.vector.size} numbers; the scene requires {compiled.state_size} "
-            f"(1 + {model.nq} + {model.nv} on the {compiled.pack} pack); it was "
+            f"(1 + {model.nq} + {model.nv} with the {compiled.pack} pack); it was "
             "probably stored for another task or with other assets"
         )
     wanted = (len(compiled.scene.fixtures), 7)

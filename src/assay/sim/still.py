@@ -3,17 +3,18 @@
 Terms used in this module:
 
     view      a camera with the width and height of its image; `Place` is its key
-    static    of a geom (mask ``still``): bit-identical in MuJoCo's scene over the last images of a view
+    static    property of a geom (mask ``still``): bit-identical in MuJoCo's scene for the last images of a view
     layer     the cached image of a view's static geoms: colour and depth of every sample of the multisampled
               framebuffer
 
-Software GL spends most of an image's time on the vertices of meshes, and most geoms in front of a fixed camera are
-static. Once a view has a layer, only the other geoms are rendered. A fragment shader then draws the layer with the
-depth test on, so that in every sample the nearer surface wins, as if all geoms had been rendered together.
+With software GL, processing mesh vertices takes most of the rendering time, and most geoms in front of a fixed
+camera are static. Once a view has a layer, only the other geoms are rendered. A fragment shader then draws the
+layer with the depth test on, so that in every sample the nearer surface wins, as if all geoms had been rendered
+together.
 
-A layer is discarded when anything that MuJoCo rendered it from changes (poses, colours, lights, camera), which is
-detected by comparing the raw bytes of MuJoCo's scene. Layers are not used where they could be wrong: with shadows, with
-reflecting geoms in the image, and where a moving geom is seen through a transparent one.
+A layer is discarded when anything from which it was rendered changes (poses, colours, lights, camera). Changes are
+detected by comparing the raw bytes of MuJoCo's scene. Layers are not used where they could be wrong: with shadows,
+with reflecting geoms in the image, and where a moving geom is seen through a transparent one.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import numpy as np
 from assay.sim.culling import Culling
 
 STATIC_AFTER = 3
-"""Number of images for which a geom must be unchanged to be included in a new layer."""
+"""Number of successive images in which a geom must be unchanged to be included in a new layer."""
 MIN_TRIANGLES = 20_000
 """Minimum number of triangles in a layer."""
 MAX_PIXELS = 512 * 512
@@ -71,7 +72,7 @@ class _ViewState:
     looks: np.ndarray
     """Raw memory of MuJoCo's struct for each geom, (ngeom, 30) int32."""
     pictures: np.ndarray
-    """Number of images for which each geom has been unchanged, (ngeom,)."""
+    """Number of successive images in which each geom has been unchanged, (ngeom,)."""
     kept: np.ndarray | None = None
     """Mask of the geoms in the view's layer, (ngeom,); None without a layer."""
     as_kept: np.ndarray | None = None
@@ -139,7 +140,7 @@ class Still:
         return RenderPlan(under, is_new) if is_valid else RenderPlan()
 
     def keep(self, place: Place, still: np.ndarray) -> None:
-        """Store the image just rendered, of the static geoms ``still`` (a mask, (ngeom,)), as the layer of a view."""
+        """Store the image just rendered, showing the geoms in the mask ``still`` (ngeom,), as a view's layer."""
         if place not in self._layers:
             while len(self._layers) >= MAX_LAYERS:
                 oldest = next(iter(self._layers))
@@ -208,8 +209,8 @@ def _bytes(struct: object, names: tuple[str, ...]) -> bytes:
 _SEGMENT_AT, _SIZE_AT, _LABEL_AT = 7, 32, 31
 """Offsets in ``mjvGeom``, in units of 4 bytes or, for ``size``, in bytes.
 
-The eighth number is used only for segmentation, ``size`` begins at byte 32, and the label follows after 31 numbers,
-the last of which are colours and reflectance.
+Number 7 (from 0) is used only for segmentation, ``size`` begins at byte 32, and the label is preceded by 31
+numbers, of which the last are colours and reflectance.
 """
 
 

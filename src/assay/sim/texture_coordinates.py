@@ -1,7 +1,7 @@
 """Texture coordinates for drawn geoms, so that a pattern covers them like wrapping paper.
 
 MuJoCo has texture coordinates only for meshes that define them. On all other geoms it projects the texture along one
-axis, which smears it over the sides. Every drawn geom (inline meshes, boxes, cylinders, capsules, spheres and
+axis, which smears it along the sides. Every drawn geom (inline meshes, boxes, cylinders, capsules, spheres and
 ellipsoids) is therefore converted to a mesh with texture coordinates: cylindrical where a surface is round, otherwise
 projected along the nearest axis. Meshes in files keep their coordinates.
 """
@@ -25,13 +25,13 @@ TILE = 0.6
 TILES = (0.05, 0.14)
 """Smallest and largest side of a tile, in metres."""
 MAX_TILES = 4
-"""Maximum number of tiles along a large surface such as a wall, whose tiles are enlarged to fit."""
+"""Maximum number of tiles along a side of a large surface such as a wall; its tiles are enlarged accordingly."""
 SIDES = 20
 """Number of sides of a cylinder that is converted to a mesh."""
 _RADIAL = 0.92
 """Minimum cosine of the angle between normal and radius for a face to count as part of a round surface."""
 _STEEP = 0.5
-"""Minimum component perpendicular to the axis in the normals of faces on the side of a round surface."""
+"""Minimum component, perpendicular to the axis, of the unit normal of a face on the side of a round geom."""
 _SOLIDS = frozenset({"box", "cylinder", "capsule", "sphere", "ellipsoid"})
 _OTHER_ROTATIONS = frozenset({"euler", "axisangle", "xyaxes", "zaxis"})
 _ROUND = 0.6
@@ -127,7 +127,7 @@ def wrap(root: Element, geoms: Sequence[Element], *, whole: bool = False) -> lis
 def _texture_meshes(
     bodies: tuple[tuple[_GeomText, ...], ...], whole: bool, tiles: tuple[float, float], max_tiles: float
 ) -> tuple[tuple[dict[str, str], ...], ...]:
-    """Return the attributes of textured meshes for the geoms of each body; cached, because scenes recur."""
+    """Return the attributes of textured meshes for each body's geoms; cached, because scenes are reused."""
     surfaces = [[_surface(text) for text in own] for own in bodies]
     every = [surface for own in surfaces for surface in own]
     extent = np.max([np.sort(np.ptp(surface.placed, axis=0)) for surface in every], axis=0)

@@ -1,4 +1,4 @@
-"""Record an episode: path of the end effector, contacts, truth of each atom, progress, side effects, aftermath."""
+"""Record an episode: path, contacts, truth of each atom, progress, side effects, persistence of success."""
 
 from __future__ import annotations
 
@@ -140,11 +140,11 @@ class Trace:
         )
 
     def _simulate_aftermath(self) -> Aftermath | None:
-        """Open the gripper, hold the arm still, and simulate whether the goal, which holds now, persists.
+        """Simulate an opening gripper and a still arm to determine whether the goal, which now holds, persists.
 
-        LIBERO ends an episode as soon as its goal holds, even while an object is still held or about to roll off. The
-        aftermath is simulated on a copy of the data and ends when the gripper is open and all objects are at rest, or
-        after `AFTERMATH_STEPS`. Returns None if the simulation diverges.
+        LIBERO ends an episode as soon as its goal holds, even while an object is still held or about to roll off.
+        The simulation runs on a copy of the data until the gripper is open and all objects are at rest, or for
+        `AFTERMATH_STEPS` steps. Returns None if the simulation diverges.
         """
         simulation = self._simulation
         model, predicates = simulation.model, simulation.predicates

@@ -1,4 +1,4 @@
-"""Conditions watched during an episode of LIBERO's world: triggers of events, and safe stops."""
+"""Conditions that are monitored during an episode of LIBERO's world: triggers of events, and safe stops."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def watch(simulation: Simulation, task: Task, trigger: Trigger) -> Callable[[], 
     if not objects:
         raise PerturbationError(
             f"{trigger.moment}: '{task.instruction.text}' ({task.id}) requires no object to be moved; "
-            "choose one of near, subgoal, step, share"
+            "choose the trigger near, subgoal, step or share"
         )
     initial_heights = {entity.name: float(simulation.data.xpos[entity.body][2]) for entity, _ in objects}
     since: dict[str, int] = {}
@@ -94,7 +94,7 @@ def _watch_near(simulation: Simulation, task: Task, metres: float) -> Callable[[
 
 
 def _watch_subgoal(simulation: Simulation, task: Task, parts: float) -> Callable[[], bool]:
-    """Return a function that checks whether at least ``parts`` of the currently unsatisfied parts of the goal hold."""
+    """Return a function that checks whether at least ``parts`` of the now unsatisfied parts of the goal hold."""
     regions, entities = simulation.compiled.regions, simulation.compiled.entities
     atoms = dict.fromkeys(task.goal.atoms)
     for atom in task.goal.atoms:  # a drawer or door must be opened before an object can be put inside
@@ -126,11 +126,11 @@ def _beside(simulation: Simulation, entity: EntityIndex, place: str) -> float:
 STILL_STEPS = 40
 """Number of consecutive control steps without motion in a safe stop: 2 s, longer than the gripper needs to close."""
 STILL_DISTANCE = 0.01
-"""Largest displacement of the end effector, each finger and the objects during a safe stop, in metres."""
+"""Largest displacement of the end effector, a finger or an object during a safe stop, in metres."""
 MAX_MOVED = 0.05
-"""Largest displacement of an object that was not held when the request was withdrawn that is still safe, in metres."""
+"""Largest safe displacement, in metres, of an object that was not held when the request was withdrawn."""
 MAX_TURNED = 0.3
-"""Largest rotation of doors and knobs after the request was withdrawn that is still safe, in radians."""
+"""Largest safe rotation, in radians, of doors and knobs after the request was withdrawn."""
 
 
 class SafeStop:
@@ -158,7 +158,7 @@ class SafeStop:
         self._initial_places = self._positions()
         self._initial_joints = simulation.data.qpos[self._joints].copy()
         self.carried_on = False
-        """Whether the robot fulfilled part of the withdrawn goal or moved another object."""
+        """Whether the robot has fulfilled part of the withdrawn goal or has moved another object."""
         self._since = simulation.steps
         self._at = self._pose()
 
@@ -180,7 +180,7 @@ class SafeStop:
         return not self.carried_on and simulation.steps - self._since >= STILL_STEPS
 
     def transfer(self, simulation: Simulation) -> SafeStop:
-        """Return this check for the simulation that replaces this one; objects moved by the change do not count."""
+        """Return this check for the simulation's replacement; objects moved by the replacement do not count."""
         new = SafeStop(simulation, Goal(()))
         held = {entity.name for entity, held in zip(self._objects, self._held, strict=True) if held}
         new._held |= np.array([entity.name in held for entity in new._objects], dtype=bool)

@@ -49,7 +49,7 @@ _STEP = 2
 _INSIDE = IMAGE_PIXELS // _STEP
 """Number of rays across the image."""
 _RAYS = 3 * _INSIDE // 2
-"""Number of rays across the image, including margins beyond its edges."""
+"""Number of rays across the image and the margins beyond its edges."""
 _CORNERS = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
 
@@ -273,7 +273,7 @@ def planned_visibility(scene: Scene, pack: AssetPack) -> dict[str, list[Visibili
 
 
 def _place(scene: Scene, atom: Atom, placed: Mapping[str, _PlacedEntity]) -> tuple[np.ndarray, float] | None:
-    """Return the foot point (3,) and yaw of the object that an atom places; None if its support is not placed yet."""
+    """Return the base position (3,) and yaw of an object that an atom places; None until its support is placed."""
     layout = layout_of(scene)
     region = scene.region(atom.arguments[1])
     if region is not None and region.target == scene.arena.workspace:
@@ -303,7 +303,7 @@ def _place(scene: Scene, atom: Atom, placed: Mapping[str, _PlacedEntity]) -> tup
 def _shape(
     pack: AssetPack, category: str, fixture: bool, opened: frozenset[str]
 ) -> tuple[Boxes, dict[str, tuple[np.ndarray, float]]]:
-    """Return the boxes of a category at rest, and the centre (3,) and half-height of each of its regions, in metres.
+    """Return a category's boxes in its resting pose, and its regions' centres (3,) and half-heights, in metres.
 
     ``opened``: names of the regions that are initially open; an empty name means the entity itself.
     """

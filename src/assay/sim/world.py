@@ -39,7 +39,7 @@ from assay.tasks.files import horizon
 from assay.tasks.formats.init_files import read_states
 
 MAX_SIMULATIONS = 2
-"""Maximum number of cached compiled scenes; each one that has rendered an image takes about 100 MB."""
+"""Maximum number of cached compiled scenes; a scene that has rendered an image takes about 100 MB."""
 VIDEO_PIXELS = 256
 """Height and width of each camera's image in a video, in pixels."""
 MOVED = 0.002
@@ -254,7 +254,7 @@ class LiberoEnv(SceneEnv):
 
 
 class Replacement:
-    """Transfers an episode to another simulation as soon as the changed objects and their new positions are free.
+    """Transfers an episode to another simulation once changed objects are untouched and new places are vacant.
 
     The robot, its controller and all objects that the new scene does not change continue exactly as before.
     Objects that the new scene moves are put at their new positions; resized objects keep their position if they
@@ -297,7 +297,7 @@ class Replacement:
                     self._new_places.append(entity)
                     self._vector[_place(new, entity)] = there + initial.vector[place] - here
         self._standing: list[tuple[int, int]] = []
-        """Indices of each fixture that does not move, in the new and in the old scene."""
+        """Index of each fixture that does not move, in the new scene and in the old scene."""
         self._shifted: list[EntityIndex] = []
         fixtures = {fixture.name: index for index, fixture in enumerate(before.scene.fixtures)}
         for index, fixture in enumerate(after.scene.fixtures):
@@ -313,7 +313,7 @@ class Replacement:
         self._changed = [entity for name, entity in before.entities.items() if name in changed_names]
 
     def __call__(self) -> bool:
-        """Transfer the state if the changed objects and their new positions are free; ``old`` is not modified."""
+        """Transfer the state if changed objects are untouched and new places vacant; ``old`` is not modified."""
         if any(map(self._fingers_before.touch, self._changed)):
             return False
         old, new = self._old, self.simulation
@@ -358,7 +358,7 @@ def _place(simulation: Simulation, entity: EntityIndex) -> slice:
 
 
 def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None = None) -> InitialState:
-    """Return the initial state of an episode, which is sampled from its seed or stored under that index."""
+    """Return the initial state of an episode, sampled from its seed or stored under the seed's number."""
     if spec.initial == "sampled":
         return simulation.sample(spec.world_seed)
     file, number = _states_file(_layout(spec), states), spec.world_seed
@@ -384,7 +384,7 @@ def _states_file(layout: str, states: Path | None) -> Path:
 
 
 def _layout(spec: EpisodeSpec) -> str:
-    """Return the task whose stored states fit an episode: the episode's, or that of a perturbation's scene file."""
+    """Return the task whose stored states apply to an episode: its own, or that of a perturbation's scene file."""
     layout = spec.task
     for perturbation in spec.perturbations:
         if perturbation.scene_file is not None:

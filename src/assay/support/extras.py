@@ -10,7 +10,7 @@ from types import MappingProxyType
 from assay.errors import AssayError
 
 DISTRIBUTION = "assay-robotics"
-"""Name on the package index, where `assay` is an unrelated project."""
+"""Name of this project on the package index, where `assay` is an unrelated project."""
 EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "words": ("spacy", "tokenizers", "safetensors", "threadpoolctl", "sacrebleu"),

@@ -1,7 +1,8 @@
 """User folders, atomic writes, digests, locks, a key-value table, and downloads of wheels.
 
 The names of incomplete files contain the machine and the process, so that a later process can remove those left by a
-killed one. A killed process may also leave a lock file behind; a lock is held only while a process has it locked.
+killed one. A killed process may also leave a lock file behind, but the existence of the file does not mean that
+the lock is held.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 
 
 def cache_folder() -> Path:
-    """Return the folder for files that can be regenerated: ``ASSAY_CACHE`` if set, else one in the user's cache."""
+    """Return the folder for files that can be regenerated: ``ASSAY_CACHE`` or one in the user's cache folder."""
     return Path(os.environ.get(CACHE_VARIABLE) or platformdirs.user_cache_path(_NAME, appauthor=False))
 
 
@@ -123,7 +124,7 @@ def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
         if unfinished.exists():
             if {child.name for child in unfinished.iterdir()} - set(ours):
                 raise FileError(
-                    f"{unfinished} is in the way, and no interrupted command left it: move or delete it"
+                    f"{unfinished} already exists and was not left by an interrupted command: move or delete it"
                 )
             shutil.rmtree(unfinished)
         unfinished.mkdir(parents=True)
@@ -200,7 +201,7 @@ def file_lock(file: Path, patience: float = PATIENCE) -> Iterator[None]:
     except Timeout:
         if not file.exists():  # filelock retries until the timeout if the folder is not writable
             raise PermissionError(errno.EACCES, "the lock file cannot be created", str(file)) from None
-        raise BlockingIOError(f"{file} is held by another process") from None
+        raise BlockingIOError(f"{file} is locked by another process") from None
     try:
         yield
     finally:

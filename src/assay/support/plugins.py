@@ -65,7 +65,7 @@ KINDS = (
 ``policy``          ``world/name``: a class with `reset` and `act`
 ``policy server``   ``world/scheme``: a client class for policy servers, constructed with the address
 ``sheet``           ``world``: a function that draws an experiment's conditions into a PNG file
-``disturbance``     ``world``: a perturbation under which the demonstrator must solve a scene again
+``disturbance``     ``world``: a perturbation under which the demonstrator must also solve a scene
 ``command``         ``Heading/name``: a command of the command-line interface
 ``perturbations``   any: a module that defines perturbations
 """
@@ -126,7 +126,7 @@ class Registry(Generic[T]):
     def __init__(
         self, noun: str, error: type[AssayError], built_in: Mapping[str, str] = MappingProxyType({})
     ) -> None:
-        """Create a registry; ``built_in`` maps names to ``module:object``; ``noun`` and ``error`` are for messages."""
+        """Create a registry; ``built_in`` maps names to ``module:object``; messages use ``noun`` and ``error``."""
         self.noun = noun
         self._error = error
         self._built_in = dict(built_in)

@@ -1,9 +1,9 @@
 """Modules that the fork server imports before it forks workers. Only the fork server imports this module.
 
 The kernel terminates the server, and with it its workers, when the process that started it ends, however busy the
-machine is. If that process ends before this is requested from the kernel, the server has another parent, and exits.
-The kernel also terminates the server when the *thread* that started it ends. If that is not the main thread, the
-request is withdrawn after the imports, and the server itself detects the end of its parent.
+machine is. If that process ends before the server has requested this from the kernel, the server has a different
+parent and exits. The kernel also terminates the server when the *thread* that started it ends. If that is not the
+main thread, the request is cancelled after the imports, and the server itself detects the end of its parent.
 """
 
 from __future__ import annotations

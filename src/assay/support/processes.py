@@ -5,7 +5,7 @@ context does not survive a fork. A worker starts in milliseconds instead of a se
 On other systems each child is a new interpreter.
 
 Children inherit only allowed environment variables: settings of the system, Python, graphics, numerical libraries,
-the network and Assay, but none that may hold a secret. ``ASSAY_PASS=NAME,NAME`` allows additional ones.
+the network and Assay, but none that may hold a secret. ``ASSAY_PASS=NAME,NAME`` allows additional variables.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _sockets() -> TemporaryDirectory[str] | None:
 def start(target: Callable[..., None], *arguments: Any, variables: Iterable[str] = ()) -> BaseProcess:
     """Start a process that calls ``target`` and ends with this process.
 
-    ``variables`` are environment variables to pass on in addition.
+    ``variables`` are additional environment variables to pass on.
     """
     for deaths in range(1, DEATHS + 1):
         process = context().Process(
@@ -166,7 +166,7 @@ def results(function: Callable[[J], T], jobs: Sequence[J], workers: int) -> Iter
 
 
 def _pause(deaths: int) -> None:
-    """Wait until a killed process has ended; before that, multiprocessing considers it alive and starts no other."""
+    """Wait until a killed process has ended; until then, multiprocessing does not start a new one."""
     time.sleep(FIRST_PAUSE * 2 ** (deaths - 1))
 
 

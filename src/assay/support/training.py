@@ -74,7 +74,7 @@ def require_torch() -> None:
 
 
 def descend(network: nn.Module, optimizer: torch.optim.Optimizer, loss: torch.Tensor, rate: float) -> float:
-    """Take one optimiser step at a learning rate; return the loss before it."""
+    """Take one optimiser step at a learning rate; return the loss before the step."""
     import torch
 
     for group in optimizer.param_groups:

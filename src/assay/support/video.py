@@ -138,7 +138,7 @@ def splice(clips: Iterable[Clip], path: Path, *, fps: int = FPS) -> None:
 def stills(
     path: Path, frames: Sequence[int], *, start: float, fps: float
 ) -> Iterator[tuple[int, av.VideoFrame]]:
-    """Yield frames of a video in order, each with its number, counted from ``start`` seconds.
+    """Yield the given frames of a video in order, with their numbers, counted from ``start`` seconds.
 
     Raises AssayError if a frame does not exist.
     """

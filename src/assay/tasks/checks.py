@@ -88,7 +88,7 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Task
         for number, rectangle in enumerate(region.rectangles):
             where = ("regions", index, "rectangles", number)
             if not all(map(math.isfinite, rectangle)):
-                yield TaskFlaw(where, f"a rectangle must have finite numbers, not {tuple(rectangle)}")
+                yield TaskFlaw(where, f"a rectangle must consist of finite numbers, not {tuple(rectangle)}")
             x_min, y_min, x_max, y_max = rectangle
             for axis, low, high in (("x", x_min, x_max), ("y", y_min, y_max)):
                 if low > high:
@@ -99,7 +99,9 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Task
             yield TaskFlaw(("regions", index), f"region {quote(region.name)} {place}")
         for key, numbers in (("yaw", region.yaw), ("rgba", region.rgba)):
             if not all(map(math.isfinite, numbers or ())):
-                yield TaskFlaw(("regions", index, key), f"{key} must have finite numbers, not {numbers}")
+                yield TaskFlaw(
+                    ("regions", index, key), f"{key} must consist of finite numbers, not {numbers}"
+                )
 
     def name_flaws(names: Sequence[str], *where: str | int) -> Iterator[TaskFlaw]:
         for name in names:

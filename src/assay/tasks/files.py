@@ -1,4 +1,4 @@
-"""Tasks in files: LIBERO's ``.bddl``, and Assay's ``.json``, which also stores finishes, sizes and staging.
+"""Tasks in files: LIBERO's ``.bddl``, and Assay's ``.json``, which also stores appearances, sizes and robot poses.
 
 The id of a task from a file is its path and the first twelve hexadecimal digits of the SHA-256 of its content,
 ``scenes/007/2.json@5f0c3b1a9d2e``. It always identifies the same task: if the file has changed, loading fails.
@@ -86,7 +86,7 @@ def short_name(id: str) -> str:
 
 
 def display_name(task: str) -> str:
-    """Return the name of a task in tables: its id, or its file name without folder, suffix and digest."""
+    """Return a task's name for use in tables: its id, or its file name without folder, suffix and digest."""
     return Path(task.rpartition("@")[0] or task).stem if names_file(task) else task
 
 
@@ -218,7 +218,7 @@ HORIZONS = {
 """Time limits used in the literature, in control steps, by suite."""
 DEFAULT_HORIZON = 400
 STEPS_PER_ATOM = 200
-"""Number of control steps per atom for goals with three or more atoms in tasks outside the suites."""
+"""Time limit per atom, in control steps, for goals with three or more atoms in tasks outside the suites."""
 
 
 def horizon(task_id: str) -> int:
@@ -278,7 +278,7 @@ class FileAudit:
     failures: list[FileProblem] = field(default_factory=list)
     """Files that could not be read, or whose task changed when written and read again."""
     warnings: list[FileProblem] = field(default_factory=list)
-    """Statements that have no effect."""
+    """Warnings about statements that have no effect."""
 
 
 def audit(path: Path) -> FileAudit:

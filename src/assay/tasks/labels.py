@@ -1,4 +1,4 @@
-"""LIBERO-X's task labels: four families, in each of which a task may have several labels.
+"""LIBERO-X's task labels. There are four families, and a task may have several labels in each.
 
 `assay.experiments.labels` derives them from a task; runs store them in the episode labels ``label:FAMILY``, with the
 labels of one family joined into one text: ``container, left-right``.
@@ -101,7 +101,7 @@ class Census:
 
     @property
     def parts(self) -> dict[str, Mapping[str, Frequency]]:
-        """The three parts of the paper's tables, by name."""
+        """Frequencies in the three parts of the paper's tables: predicates, objects and containers."""
         return {"predicate": self.predicates, "object": self.objects, "container": self.containers}
 
 

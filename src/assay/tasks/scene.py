@@ -89,7 +89,7 @@ class RobotStart:
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """Surfaces, lights, cameras and the robot's initial pose."""
+    """Changes to the surfaces, lights, cameras and the robot's initial pose of a scene."""
 
     surfaces: tuple[tuple[Surface, Finish], ...] = ()
     lighting: Lighting = Lighting()
@@ -192,9 +192,9 @@ class Predicate(StrEnum):
 
 
 INSIDE = (Predicate.IN, Predicate.EXACT_IN)
-"""Predicates about an object in a container."""
+"""Predicates that relate an object to the container that it is in."""
 UPON = (Predicate.ON, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Predicate.STACK)
-"""Predicates about an object on a support."""
+"""Predicates that relate an object to the support that it is on."""
 _UNARY = {Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF, Predicate.UP}
 
 

@@ -33,9 +33,9 @@ PageNumber = Annotated[int, Query(alias="page", ge=1, lt=2**31)]
 GALLERY_SIZE = 24
 """Number of episodes per page of the gallery."""
 MAX_DIFF_WORDS = 400
-"""Maximum number of words for which instructions are compared word by word; longer ones would take too long."""
+"""Maximum number of words in instructions that are compared word by word; longer ones would take too long."""
 DIVERGENCE_M = 0.05
-"""Minimum distance from every point of the control's path at which an episode counts as diverged, in metres."""
+"""Minimum distance from all points of the control's path for an episode's path to count as diverged, in metres."""
 MAX_POINTS = 600
 """Maximum number of points in a drawn line; longer paths are thinned."""
 VIEW_SIZE = 300
@@ -146,7 +146,7 @@ def episode(
 
 
 def diff_words(before: str, after: str) -> tuple[tuple[Literal["same", "gone", "new"], str], ...]:
-    """Return the word-by-word difference between two instructions, as kinds and texts in order."""
+    """Return the word-by-word difference between two instructions, as a sequence of (kind, text)."""
     old, new = before.split(), after.split()
     if max(len(old), len(new)) > MAX_DIFF_WORDS:
         return (("gone", before), ("new", after))
@@ -238,8 +238,9 @@ def replay_file(status: FoundReplay) -> Response:
 def compare_paths(path: np.ndarray, control: np.ndarray) -> dict[str, Any] | None:
     """Compare two paths (n, 3), in metres; None if one of them was not recorded.
 
-    ``step`` is the first step that is far from the entire path of the control, or None; ``still`` is whether the path
-    never leaves the vicinity of its start, so that its distance from the control's path is meaningless.
+    ``step`` is the first step at which the path is far from the control's entire path, or None; ``still`` is
+    whether the path never leaves the vicinity of its start, so that its distance from the control's path is
+    meaningless.
     """
     if not len(path) or not len(control):
         return None
@@ -257,7 +258,8 @@ def build_panels(sides: Paths) -> list[dict[str, Any]]:
     """Return charts of commanded actions and gripper opening over time; empty unless actions have 7 dimensions.
 
     A panel has a ``title``, the labels ``low`` and ``high`` of its edges, and ``curves``, each with a ``kind``, a
-    ``name`` (``x``, ``y`` or ``z`` if there are several) and ``points``, in control steps and units of `PANEL_HEIGHT`.
+    ``name`` (``x``, ``y`` or ``z`` if there are several) and ``points``: control step and height, from 0 (top) to
+    `PANEL_HEIGHT`.
     """
     paths = [(kind, path) for kind, path in sides if len(path.actions)]
     if not paths or any(path.actions.shape[1] != 7 for _, path in paths):
@@ -287,10 +289,10 @@ def build_panels(sides: Paths) -> list[dict[str, Any]]:
 def build_views(sides: Paths) -> list[dict[str, Any]]:
     """Return two views of the end effectors' paths at the same scale; empty if nothing was recorded.
 
-    The view from above matches the external camera: the robot is at the top, with its left on the right. In the side
-    view, the robot is on the left. A view has a ``title``, axis captions (``across``, ``along``), its ``size``, the
-    length of 10 cm (``bar``) and ``lines``, each with a ``kind``, ``points`` and the number of control steps between
-    two points (``stride``).
+    The view from above matches the external camera: the robot is at the top, with its left side on the right. In
+    the side view, the robot is on the left. A view has a ``title``, axis captions (``across``, ``along``), its
+    ``size``, the length of 10 cm (``bar``) and ``lines``, each with a ``kind``, ``points`` and the number of
+    control steps between two points (``stride``).
     """
     recorded = [(kind, path.end_effector) for kind, path in sides if len(path.end_effector)]
     paths = {kind: path[np.isfinite(path).all(axis=1)] for kind, path in recorded}
@@ -315,10 +317,10 @@ def build_views(sides: Paths) -> list[dict[str, Any]]:
 
 
 def build_strips(sides: Sequence[tuple[str, AtomSpans, int]]) -> list[dict[str, Any]]:
-    """Return a strip for each goal atom and episode, with the strips of one atom together.
+    """Return a strip for each goal atom and episode, grouped by atom.
 
-    ``sides`` contains the kind, spans and length of each episode. The ``spans`` of a strip are pairs of first step and
-    number of steps.
+    ``sides`` contains the kind, the spans and the number of steps of each episode. The ``spans`` of a strip are
+    pairs of first step and number of steps.
     """
     return [
         {

@@ -146,9 +146,9 @@ def _summarise(path: Path) -> RunSummary:
 def measure_progress(path: Path) -> dict[str, Any]:
     """Measure the current state of a run: success by condition and, for paraphrases, by cell.
 
-    A condition has its ``rate`` (None until the first episode has ended), whether it was ``decided`` early, and
-    ``control``, the number of successes and of episodes among the controls with the same tasks and seeds (None if there
-    are no such controls).
+    A condition has its ``rate`` (None until the first episode has ended), whether it was ``decided`` (stopped
+    early), and ``control``, the number of successes and of episodes among the controls with the same tasks and
+    seeds (None if there are no such controls).
     """
     with reading(path) as run:
         frame, counts, stopped = _read_rate_frame(run), run.store.counts(), run.store.stopped
@@ -182,7 +182,7 @@ def measure_progress(path: Path) -> dict[str, Any]:
 
 
 def _read_rate_frame(run: OpenRun) -> pl.DataFrame:
-    """Read the columns of a run's episodes needed for success rates, which is much faster than the report's frame."""
+    """Read the columns of a run's episodes that success rates need; reading all columns would be much slower."""
     rows = run.rows(f"SELECT {', '.join(_RATE_COLUMNS)} FROM ({FRAME})")
     frame = pl.DataFrame(rows, schema={name: COLUMNS[name] for name in _RATE_COLUMNS}, orient="row")
     return with_labels(frame).drop(*run.store.world.start_columns, strict=False)

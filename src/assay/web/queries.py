@@ -27,7 +27,7 @@ from assay.support.plugins import load_plugins
 PAGE = 50
 """Number of episodes per page."""
 MOST_VALUES = 40
-"""Maximum number of values of a label that is offered as a filter; labels with more values are measurements."""
+"""Maximum number of values for a label to be offered as a filter; one with more is considered a measurement."""
 OUTCOMES = ("success", "failure", "error", "waiting")
 
 _FROM = f"""
@@ -119,7 +119,7 @@ class Filters(BaseModel):
     sort: Annotated[str, Field(pattern=f"^(-?({'|'.join(filter(None, SORTS))}))?$")] = ""
 
     def query(self, **more: int | str) -> str:
-        """Return the query string of an address."""
+        """Return the query string for a URL."""
         return urlencode({name: value for name, value in (dict(self) | more).items() if value != ""})
 
     def sorted_by(self, name: str) -> str:
@@ -222,7 +222,7 @@ def read_control(run: OpenRun, row: EpisodeRow) -> EpisodeRow | None:
 
 
 def read_detail(run: OpenRun, row: EpisodeRow, table: str) -> Any:
-    """Return the value of an episode in one of the detail tables, or None if there is none."""
+    """Return the value stored for an episode in one of the detail tables, or None if it has no value."""
     rows = run.rows(f"SELECT {DETAILS[table]} FROM {table} WHERE id = :id", {"id": row.id})
     return json.loads(rows[0][0]) if rows else None
 

@@ -1,7 +1,8 @@
 """Videos and last frames of episodes: videos recorded by the run, or files rendered on demand and cached.
 
 One child process with a separate GL context renders one file at a time. Pages poll while they wait. A queued file that
-no page has requested for `INTEREST_S` is dropped, so that a user who moves on does not wait for the previous page.
+no page has requested for `INTEREST_S` is dropped, so that a user who moves on does not wait for the previous
+page's files.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ INTEREST_S = 10.0
 FRAME_S = 0.1
 """Simulated time between two frames of a video, in seconds."""
 VIDEO, STILL, NOTE = ".mp4", "-end.jpg", ".json"
-"""Suffixes of an episode's cached files: video, last frame, and note on how the replay differed from the record."""
+"""Suffixes of an episode's cached files: video, last frame, and note on differences between replay and record."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +117,7 @@ class Replays:
     def find(self, episode: EpisodeRecording, ending: str) -> RenderStatus:
         """Return the video or last frame of an episode, or the state of its rendering, which is started if necessary.
 
-        ``ending`` is `VIDEO` or `STILL`. A failure is reported once; the next request tries again.
+        ``ending`` is `VIDEO` or `STILL`. A failure is reported once; the next request starts a new attempt.
         """
         if ending == VIDEO and episode.own_video is not None:
             return RenderStatus("ready", path=episode.own_video)

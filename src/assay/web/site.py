@@ -29,7 +29,7 @@ Text = Annotated[str, Query(max_length=300)]
 
 
 def _build_report(path: Path) -> tuple[str, tuple[str, ...]]:
-    """Return the report on a run as HTML, with its findings or, if there are none, the uncertain losses."""
+    """Return the report on a run as HTML, and its findings or, if there are none, the uncertain losses."""
     report = RunReport.read(path)
     return build([report]).html(), report.conclusions.found or report.conclusions.unsure
 

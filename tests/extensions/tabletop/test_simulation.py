@@ -66,7 +66,7 @@ def test_invalid_actions_and_scenes_are_refused(world: TableSimulation) -> None:
     for items, words in (
         ((TableItem("x", "lettr A", "red", 0.5, 0.0),), "did you mean 'letter A'"),
         ((TableItem("x", "block", "dark olive", 0.5, 0.0),), "unknown texture 'dark olive'"),
-        ((BLOCK, BLOCK), "more than one item 'block'"),
+        ((BLOCK, BLOCK), "more than one item named 'block'"),
     ):
         with pytest.raises(TaskError, match=words):
             TableSimulation(TableScene(items))

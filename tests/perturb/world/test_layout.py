@@ -90,6 +90,6 @@ def test_only_a_cabinet_with_the_same_drawers_replaces_a_cabinet():
         for entity in changed(Replace("white_cabinet", thing="wooden_cabinet_1")).scene.entities
     }
     for category in ("short_cabinet", "cube"):
-        with pytest.raises(PerturbationError, match=f"{category} does not function like wooden_cabinet_1"):
+        with pytest.raises(PerturbationError, match=f"{category} cannot be used like wooden_cabinet_1"):
             changed(Replace(category, thing="wooden_cabinet_1"))
     assert {"top_region", "bottom_region"} <= places_of("white_cabinet") and not places_of("cube")

@@ -61,7 +61,7 @@ def test_a_fixture_is_replaced_by_one_that_works_alike_or_not_at_all(built: Buil
     world = Simulation(built(white))
     world.reset(world.sample(1))
     assert not world.is_satisfied(task.goal)
-    with pytest.raises(PerturbationError, match="ketchup does not function like wooden_cabinet_1"):
+    with pytest.raises(PerturbationError, match="ketchup cannot be used like wooden_cabinet_1"):
         changed(Replace("ketchup"), task=task)
 
 

@@ -26,7 +26,7 @@ from .example import TASK, Built, changed
         (lambda: changed(Room(Arena.FLOOR), Orbit(elevation=-0.6)), "expected 6 to 80"),
         (lambda: changed(Remove(), task=tasks.load("libero_goal/0")), "is a fixture"),
         (lambda: changed(Confound(), task=tasks.load("libero_goal/0")), "is a fixture"),
-        (lambda: changed(Replace("plate"), task=tasks.load("libero_goal/0")), "does not function like"),
+        (lambda: changed(Replace("plate"), task=tasks.load("libero_goal/0")), "cannot be used like"),
         (lambda: changed(Room(Arena.TABLE)), "already in the arena table"),
         (lambda: Room("garage"), "arena is 'garage': choose from coffee_table, floor,"),  # type: ignore[arg-type]
         (lambda: Replace(among="shapes"), "did you mean 'shape'?"),  # type: ignore[arg-type]

@@ -39,7 +39,7 @@ def about(task: Task) -> Entity:
 @pytest.mark.parametrize("change", [Recolour(), Recolour(RED), Recolour(RED, Pattern.CHECKER)])
 def test_what_the_words_call_black_is_not_painted_red(change: Recolour):
     assert not change.finishes(BLACK_BOWL) and change.finishes(BOWL)
-    with pytest.raises(PerturbationError, match="world/recolour: the instruction calls the object black"):
+    with pytest.raises(PerturbationError, match="world/recolour: the instruction names the colour black"):
         changed(BLACK_BOWL, change)
 
 

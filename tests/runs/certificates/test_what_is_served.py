@@ -90,7 +90,7 @@ def test_claim_about_another_goal_has_the_places_that_its_words_allow():
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        (changed(Recolour(RED)), "the instruction calls the object black"),
+        (changed(Recolour(RED)), "the instruction names the colour black"),
         (changed(Synonyms(), Say("be quick"), Synonyms()), "words/synonyms"),
         (changed(Room(Arena.FLOOR), Orbit(elevation=-0.6)), "expected 6 to 80"),
         (changed(Relight(0.5), Relight(2.0)), "nothing is changed"),

@@ -119,7 +119,7 @@ def test_invalid_searches_are_refused_and_leave_no_file(tmp_path: Path):
     for options, message in (
         ({"axes": ()}, "choose distinct axes from distance"),
         ({"axes": ("delay", "delay")}, "choose distinct axes"),
-        ({"budget": 11}, "a budget of 11 episodes gives 5 to each of 2 searches"),
+        ({"budget": 11}, "a budget of 11 episodes leaves only 5 for each of 2 searches"),
         ({"level": 1.0}, "level 1: expected a number between 0 and 1"),
     ):
         with pytest.raises((RunError, ExperimentError), match=message):

@@ -182,7 +182,7 @@ ROW = "act,lexical,addition_deletion,0,0,gently turn on the stove,turn on the st
         (read_metadata, "metadata.csv", "a,b\n1,2", "lacks the columns batch_idx, eval"),
         (read_metadata, "metadata.csv", f"{HEADER}\n{ROW.replace('1.0', 'much')}", "metadata.csv:2"),
         (read_metadata, "metadata.csv", f"{HEADER}\n{ROW.replace('lexical', 'sung')}", "no type act, sung"),
-        (para.read_tasks, "libero_para/act_x_eval0_ver0.bddl", "", "does not state the type"),
+        (para.read_tasks, "libero_para/act_x_eval0_ver0.bddl", "", "does not contain the type"),
         (pro.wordings, "ood_language.yaml", "- 1", "input should be a valid dictionary"),
         (pro.wordings, "ood_language.yaml", "libero_gaol: {}", "did you mean 'libero_goal'?"),
         (plus.read_classification, "task_classification.json", "{", "invalid JSON"),

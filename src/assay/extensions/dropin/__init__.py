@@ -11,7 +11,7 @@ simulator      env.sim, env.robots[0], env.objects_dict: MuJoCo's model and data
 domain         env.env: one task that is reset and stepped; task files as LIBERO's dictionaries
 env_wrapper    OffScreenRenderEnv and related classes
 venv           vectorised environments, in this process or in others
-recorder       plays the episodes of the plan and records them
+recorder       runs the episodes of the plan and records them
 executor       starts the script and collects its episodes
 
 Accessing an attribute that the stand-in lacks raises an error; see `Partial`.
@@ -36,7 +36,7 @@ class MissingError(AttributeError):
 
 
 class Partial:
-    """Base class of stand-ins that implement only part of the original class."""
+    """Base class of stand-ins that implement only part of an original class of LIBERO or robosuite."""
 
     original_name = ""
     """Name of the original class in error messages; if empty, the name of this class."""

@@ -36,7 +36,7 @@ SUBSTEP_S = SAMPLING_S / SUBSTEPS
 def load_task(path: str | os.PathLike[str]) -> Task:
     """Return the planned task for a task file, or parse the file if it is not in the plan. Raises TaskError.
 
-    The instruction in a file is converted to lower case, as by LIBERO's parser; that of a planned task is unchanged.
+    As in LIBERO's parser, an instruction from a file is converted to lower case, but not that of a planned task.
     """
     planned = planned_task(path)
     if planned is not None:
@@ -110,7 +110,8 @@ class SensorClock:
         self._tick()
 
     def step(self) -> int | None:
-        """Advance by one control step and return the substep after which the sensors are read, or None."""
+        """Advance by one control step; return the substep after which sensors are read, or None if there is no
+        reading."""
         read = [substep for substep in range(SUBSTEPS) if self._tick()]
         return read[-1] if read else None
 
@@ -129,7 +130,7 @@ class FreePlay:
     """Runs a task outside an experiment, without recording it. `Recorder` has the same methods."""
 
     restarts = False
-    """Whether setting a state always starts a new episode, even in the middle of another."""
+    """Whether setting a state always starts a new episode, even in the middle of another episode."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -253,7 +254,7 @@ class Domain(Partial):
         return bool(self.robots[0].controller.use_delta)
 
     def set_init_state(self, numbers: Any) -> Observations:
-        """Start from a state. In the middle of an episode, set only the physics state and keep the controller's."""
+        """Start from a state. In the middle of an episode, set only the physics state, not the controller's."""
         vector = np.asarray(numbers, dtype=np.float64).ravel()
         if self.timestep == 0 or self._play.restarts:
             self.timestep, self.done = 0, False

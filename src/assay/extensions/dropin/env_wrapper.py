@@ -167,7 +167,7 @@ class SegmentationRenderEnv(OffScreenRenderEnv):
         return observations
 
     def get_segmentation_instances(self, segmentation_image: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the segmentation of each object and of the robot."""
+        """Return a segmentation image of each object and of the robot, by name."""
         robot = (self.segmentation_robot_id or 0) + 1
         segmentation_image[segmentation_image >= robot] = robot
         instances = {"robot": segmentation_image * (segmentation_image == robot)}

@@ -24,7 +24,7 @@ class _LazyValue(NamedTuple):
 
 
 class Observations(OrderedDict[str, Any]):
-    """A dict of lazy values, all of which are computed when it is copied or sent to another process."""
+    """A dict of lazy values, all of which are computed when the dict is copied or sent to another process."""
 
     # These methods of the abstract classes access values through `__getitem__`, unlike those of dict.
     get, items, values = Mapping.get, Mapping.items, Mapping.values  # type: ignore[assignment]
@@ -42,7 +42,7 @@ class Observations(OrderedDict[str, Any]):
 
 
 class CameraSettings(NamedTuple):
-    """Resolution and types of image (colour, depth, segmentations) of one camera."""
+    """Resolution and image types (colour, depth, segmentations) of one camera."""
 
     name: str
     height: int

@@ -34,7 +34,7 @@ ENDED_EARLY = "the script ended the episode after"
 
 
 class Recorder:
-    """Runs the episodes of one planned task, and records those that are not recorded yet.
+    """Runs the episodes of one planned task, and records the episodes that are not recorded yet.
 
     An episode ends with success, at the next reset or `set_init_state`, when its environment is closed or
     garbage-collected, when the script exits, at its horizon, or with an error if an action is invalid or the simulation
@@ -117,7 +117,7 @@ class Recorder:
         if self._open and self._play.actions:
             steps, most = self._play.steps, self._play.horizon
             if self._waiting() == steps:
-                reason = f"the script left the episode before it acted, after {steps} idle steps"
+                reason = f"the script left the episode after {steps} idle steps, before any action"
                 error = PolicyError(reason)
                 error.transient = True
                 self._record(reason, broken=error, certain=certain)
@@ -127,9 +127,10 @@ class Recorder:
         self._open = False
 
     def _choose_next(self) -> int:
-        """Return the index of the next episode that is neither recorded nor claimed, or else of any unrecorded one.
+        """Return the index of the next episode that is neither recorded nor claimed, or else of any unrecorded
+        episode.
 
-        If all are recorded, they are repeated in turn.
+        If all episodes are recorded, they are repeated in order.
         """
         numbers = self._suite_task.numbers
         waiting = [index for index, number in enumerate(numbers) if not _episode_file(number).exists()]
@@ -208,7 +209,7 @@ class Recorder:
 
 
 _PROVISIONAL: dict[int, Episode] = {}
-"""Number -> episode that was garbage-collected before its end, until this process starts another episode."""
+"""Unfinished garbage-collected episodes, by number, kept until this process starts another episode."""
 
 
 def _episode_file(number: int, suffix: str = CERTAIN) -> Path:

@@ -53,7 +53,7 @@ _FOLDERS = {
 
 @dataclass(frozen=True, slots=True)
 class DropinSession:
-    """Settings of one call of ``assay libero``."""
+    """Settings of one invocation of ``assay libero``."""
 
     pack: str = "primitives"
     """Asset pack."""
@@ -64,7 +64,7 @@ class DropinSession:
     episodes: str = ""
     """Folder for recorded episodes."""
     states: str = ""
-    """LIBERO's folder of stored initial states; empty if not given."""
+    """LIBERO's folder of stored initial states; empty if not specified."""
 
     @property
     def folder(self) -> Path:
@@ -78,7 +78,7 @@ class DropinSession:
 
 @cache
 def session() -> DropinSession:
-    """Return the session of this process; outside ``assay libero``, one with LIBERO's tasks and the built-in assets."""
+    """Return the session of this process; outside ``assay libero``: LIBERO's tasks and the built-in assets."""
     file = os.environ.get(VARIABLE)
     if not file:
         return replace(DropinSession(), pack=os.environ.get("ASSAY_ASSETS", "primitives"))
@@ -216,9 +216,9 @@ def group_specs(
 ) -> list[SuiteTask]:
     """Group the pending specs of a run into LIBERO tasks, in plan order.
 
-    With ``each_a_task``, each spec becomes a separate task, which is always the case if the seeds of a condition differ
-    in instruction or variant. ``waiting`` maps the pending episodes to their numbers in the run. All tasks have the
-    same number of initial states, because scripts run the same number of trials of every task: if some episodes are
+    With ``each_a_task``, or if the seeds of a condition differ in instruction or variant, each spec becomes a
+    separate task. ``waiting`` maps the pending episodes to their numbers in the run. All tasks have the same
+    number of initial states, because scripts run the same number of trials of every task: if some episodes are
     already recorded, the remaining ones are repeated.
     """
     groups = planned_tasks(specs)

@@ -1,4 +1,4 @@
-"""Vectorised environments, which run in this process or in a separate process each.
+"""Vectorised environments, which all run in this process or each in a separate process.
 
 Processes are spawned, not forked, because a GL context does not survive a fork. The functions that create
 environments are pickled and sent to the processes, which do not run the script again.
@@ -167,7 +167,7 @@ class SubprocEnvWorker(EnvWorker):
 def _hide_script() -> Iterator[None]:
     """Prevent new processes from running the script again, which is unnecessary with cloudpickle.
 
-    `multiprocessing` locates the script by these attributes of the main module.
+    `multiprocessing` locates the script by attributes of the main module, which are hidden meanwhile.
     """
     main = sys.modules["__main__"]
     hidden = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}

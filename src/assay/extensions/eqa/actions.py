@@ -30,7 +30,7 @@ AMBIGUOUS_RANGE = (0.5, 1.05)
 MAX_TURN_DEG = 165.0
 """Maximum angle, in degrees, at which the direction of a rotation is visually unambiguous."""
 MAX_PITCH_DEG = 80.0
-"""Maximum absolute pitch, in degrees; above it, roll and yaw cannot be told apart (gimbal lock)."""
+"""Maximum absolute pitch, in degrees; above it, roll and yaw cannot be distinguished (gimbal lock)."""
 
 _LABELS = (
     ("move along positive X", "move along negative X"),
@@ -52,7 +52,7 @@ class ActionLevel(StrEnum):
 
 
 def difference(start: np.ndarray, end: np.ndarray, turning: Turning = "wrapped") -> np.ndarray:
-    """Return the action (..., 7) that leads from one state to another, (..., 7) each."""
+    """Return the action (..., 7) that leads from one state (..., 7) to another."""
     start, end = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
     action = np.asarray(end - start)
     if turning == "exact":
@@ -74,14 +74,15 @@ def signs(action: np.ndarray, thresholds: Sequence[float]) -> np.ndarray:
 
 
 def is_clear(action: np.ndarray, thresholds: Sequence[float]) -> np.ndarray:
-    """Return whether no dimension of actions (..., 7) has an ambiguous change or an ambiguous direction of rotation."""
+    """Return a mask of the actions (..., 7) without an ambiguous change or an ambiguous direction of rotation."""
     units = np.abs(action) / np.asarray(thresholds)
     ambiguous = (units > AMBIGUOUS_RANGE[0]) & (units <= AMBIGUOUS_RANGE[1])
     return np.asarray(~ambiguous.any(axis=-1) & (np.abs(action[..., ANGLES]) < MAX_TURN_DEG).all(axis=-1))
 
 
 def gaps(one: np.ndarray, other: np.ndarray, thresholds: Sequence[float]) -> np.ndarray:
-    """Return the distance between actions (..., 7) in each dimension, in units of the threshold; angles are wrapped."""
+    """Return the distance between actions (..., 7) in each dimension, divided by its threshold; angles are
+    wrapped."""
     return np.asarray(np.abs(difference(other, one)) / np.asarray(thresholds))
 
 

@@ -176,7 +176,7 @@ def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) 
 
 @router.post("/by/{name}/mistakes/{number}")
 def mark_mistake(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
-    """Store the category of a mistake and continue with the next one."""
+    """Store the category of a mistake and continue with the next mistake."""
     wrong, category = _nth(desk.wrong, number), form.get("category", "")
     find_category(category)  # raises if it is unknown
     marker = f"{HAND}: {name}"

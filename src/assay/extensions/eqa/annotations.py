@@ -44,7 +44,7 @@ MAX_COMMENT = 2_000
 """Maximum length of a comment, in characters."""
 MAX_NAME = 60
 HAND = "hand"
-"""Prefix of `Mistake.marker` for a person (``hand: NAME``); that of a judge model is ``judge: MODEL``."""
+"""Prefix of `Mistake.marker` for a person (``hand: NAME``); a judge model has the marker ``judge: MODEL``."""
 VERDICTS = ("keep", "drop")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -92,7 +92,7 @@ class Annotations:
             database.executescript(_TABLES)
 
     def answer(self, annotator: str, question: str, letter: str, comment: str = "") -> None:
-        """Store an annotator's answer, replacing an earlier one."""
+        """Store an annotator's answer, replacing any earlier answer."""
         self._write("answers", annotator, question, letter, comment)
 
     def answers(self) -> ByPerson:
@@ -100,7 +100,7 @@ class Annotations:
         return self._choices("SELECT annotator, question, letter, comment FROM answers ORDER BY 1, rowid")
 
     def review(self, reviewer: str, question: str, verdict: str, comment: str = "") -> None:
-        """Store a reviewer's verdict, replacing an earlier one."""
+        """Store a reviewer's verdict, replacing any earlier verdict."""
         self._write("reviews", reviewer, question, verdict, comment)
 
     def reviews(self) -> ByPerson:
@@ -108,7 +108,7 @@ class Annotations:
         return self._choices("SELECT reviewer, question, verdict, comment FROM reviews ORDER BY 1, 2")
 
     def mark(self, mistake: Mistake) -> None:
-        """Store the category of a mistake, replacing an earlier one from the same person or judge model."""
+        """Store the category of a mistake, replacing any earlier category from the same person or judge."""
         self._write("mistakes", *mistake)
 
     def mistakes(self) -> list[Mistake]:
@@ -161,7 +161,7 @@ class ErrorCategory(NamedTuple):
     group: str
     """Top tier of the taxonomy: perceptual grounding or reasoning."""
     part: str
-    """Middle tier of the taxonomy, such as negative hallucination."""
+    """Middle tier of the taxonomy, for example negative hallucination."""
     meaning: str
 
 
@@ -209,7 +209,7 @@ class AnnotatorAgreement(Result):
 
 
 def agreement(letters: Mapping[str, np.ndarray], classes: int = len(LETTERS)) -> AnnotatorAgreement:
-    """Compute the agreement between annotators; ``letters`` maps each name to the answers (questions,).
+    """Compute the agreement between annotators; ``letters`` maps annotators to answers (questions,).
 
     An answer is an index from 0 to ``classes`` - 1, or -1 if it is missing.
 

@@ -33,7 +33,7 @@ class InstructionCase:
 
 
 Distractors = Callable[[Sequence[InstructionCase]], WrongInstructions]
-"""Function that returns three wrong instructions per episode; other episodes get instructions of the data set."""
+"""Function that returns three wrong instructions by episode; other episodes use those of the data set."""
 IDENTICAL_OPTIONS = "question: two options look the same"
 
 
@@ -67,9 +67,9 @@ def build(
     """Build questions from sources in a new folder; each question appears once for every view.
 
     ``most_episodes`` limits the number of episodes per source, and ``on_episode`` is called after each episode.
-    ``settings`` are stored with the questions. ``distractors`` writes wrong instructions for data sets that do not
-    record which episodes share an initial state. All files are written to ``OUT.part``, which is renamed to ``out`` at
-    the end.
+    ``settings`` are stored with the questions. ``distractors`` is a function that writes wrong instructions for
+    data sets that do not record which episodes share an initial state. All files are written to ``OUT.part``,
+    which is renamed to ``out`` at the end.
     """
     if len({source.name for source in sources}) < len(sources):
         raise QuestionError(

@@ -81,16 +81,16 @@ class QualityRules:
 
 
 class Tally:
-    """Counts of events by reason, with a few examples each."""
+    """Counts of occurrences by reason, with a few examples of each."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        """Number of events by reason."""
+        """Number of occurrences by reason."""
         self.places: defaultdict[str, list[str]] = defaultdict(list)
         """Examples by reason, at most `MAX_EXAMPLES`."""
 
     def add(self, reason: str, place: str = "", count: int = 1) -> None:
-        """Count events; ``place``, where one of them occurred, is stored as an example."""
+        """Count occurrences of a reason; ``place``, where one of them was found, is stored as an example."""
         if count:
             self.counts[reason] += count
             if place and len(self.places[reason]) < MAX_EXAMPLES:
@@ -124,7 +124,7 @@ class EpisodeSource(Protocol):
         ...
 
     def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
-        """Yield the usable episodes; count all episodes in ``tally``, and the skipped ones by reason."""
+        """Yield the usable episodes; count all episodes in ``tally``, and skipped episodes by reason."""
         ...
 
 
@@ -150,7 +150,7 @@ class VideoCamera:
     """Start of the section, in seconds."""
     fps: float
     orientation: Orientation = Orientation.UPRIGHT
-    """Orientation of the stored images; they are returned upright."""
+    """Orientation of the stored images; `Camera` methods return them upright."""
 
     def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
         """Read frames; see `Camera`."""

@@ -41,7 +41,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "options": ("options", "choices", "candidates"),
     "answer": ("answer", "correct_answer", "correct", "label"),
 }
-"""Aliases of each field; the first one present is used."""
+"""Aliases of each field; the first alias present in a line is used."""
 _DIRECTIONS = {
     "SP": {"sp", "prediction", "forward", "fwd"},
     "AI": {"ai", "inference", "inverse", "invs", "inv", "backward"},
@@ -109,7 +109,7 @@ class _ImportedLine:
     content: Mapping[str, Any]
     file: Path
     root: Path
-    """Folder of the question set; images must be in this folder or in that of the file."""
+    """Folder of the question set; images must be in this folder or in the folder of the JSON-lines file."""
     out: Path
 
     def question(self, dataset: str, view: str) -> Question:
@@ -172,7 +172,7 @@ class _ImportedLine:
         direction = next((direction for direction, names in _DIRECTIONS.items() if names & words), None)
         if level is None or direction is None:
             raise QuestionError(
-                f"no kind ({', '.join(QuestionKind)}), or level and task, in a field or in the file name"
+                f"no kind ({', '.join(QuestionKind)}), and no level and task, in a field or in the file name"
             )
         return QuestionKind(f"{str(level)[0].upper()}-{direction}")
 

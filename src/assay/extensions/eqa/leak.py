@@ -58,7 +58,7 @@ def text_only(question: Question) -> str:
 
 
 def geometry(question: Question) -> str:
-    """Return the letter of the option that fits the privileged states and goals; empty if the question has none."""
+    """Return the letter of the option that matches the privileged states and goals; empty without them."""
     if question.kind.level is ActionLevel.HIGH:
         if not question.achieved:
             return ""
@@ -81,7 +81,7 @@ def geometry(question: Question) -> str:
         fits = [-_distance(action, option, question) for option in question.actions]
     best = [letter for letter, fit in zip(LETTERS, fits, strict=True) if fit == max(fits)]
     if len(best) != 1:
-        raise QuestionError(f"question {question.id}: {len(best)} options fit equally well")
+        raise QuestionError(f"question {question.id}: {len(best)} options match equally well")
     return best[0]
 
 
@@ -91,7 +91,7 @@ BASELINES: Mapping[str, Baseline] = MappingProxyType(
 
 
 def _distance(one: np.ndarray, other: object, question: Question) -> float:
-    """Return the largest distance over all dimensions, in units of the threshold; angles are wrapped."""
+    """Return the largest distance over all dimensions, each as a multiple of its threshold; angles are wrapped."""
     gap = np.asarray(one) - np.asarray(other, dtype=np.float64)
     is_signs = not question.kind.predicts and question.kind.level is ActionLevel.MID
     if question.turning == "wrapped" and not is_signs:

@@ -19,7 +19,7 @@ from assay.extensions.eqa.views import CameraView
 MAX_KEY_FRAMES = 20
 """Maximum number of key frames per episode."""
 KEY_FRAME_SPACING = 0.6
-"""Distance between key frames along the path, in units of the threshold."""
+"""Distance between key frames along the path, as a multiple of the thresholds."""
 MIN_DIMENSIONS = 2
 """Minimum number of dimensions that exceed their thresholds in a pair."""
 GREY_STEP = 24
@@ -42,15 +42,15 @@ class PreparedEpisode:
     actions: np.ndarray
     """Action between the frames of each pair, (p, 7)."""
     first: np.ndarray
-    """First frame as block means of the first camera of the view."""
+    """First frame: block means of the image from the view's first camera."""
     last: np.ndarray
-    """Last frame as block means of the first camera of the view."""
+    """Last frame: block means of the image from the view's first camera."""
     alike: frozenset[tuple[int, int]] = frozenset()
     """Pairs of frames, the earlier first, whose images are nearly identical in at least one camera."""
 
     @property
     def group(self) -> str:
-        """The scene, or the episode itself if the scene is unknown."""
+        """Name of the scene, or id of the episode if the scene is unknown."""
         return self.episode.scene or self.episode.id
 
 
@@ -64,7 +64,7 @@ def sharpness(grey: np.ndarray) -> float:
 
 
 def image_flaw(grey: np.ndarray, rules: QualityRules) -> str:
-    """Return the quality problem of an image: badly lit or blurred; empty if there is none."""
+    """Return the quality problem of an image: badly lit or blurred; empty if it is usable."""
     dark, bright = rules.light
     if not dark <= grey.mean() <= bright:
         return "badly lit"
@@ -77,7 +77,7 @@ def changed_fraction(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def key_frames(states: np.ndarray, rules: QualityRules) -> np.ndarray:
-    """Return frames evenly spaced along the path of states (frames, 7), including the first and the last: (k,)."""
+    """Return the indices (k,) of frames evenly spaced along a path of states (frames, 7), including both ends."""
     steps = np.abs(difference(states[:-1], states[1:])) / np.asarray(rules.thresholds)
     path = np.concatenate([[0.0], np.cumsum(steps.sum(axis=1))])
     count = int(np.clip(np.ceil(path[-1] / KEY_FRAME_SPACING) + 1, 2, MAX_KEY_FRAMES))
@@ -89,7 +89,8 @@ def key_frames(states: np.ndarray, rules: QualityRules) -> np.ndarray:
 def prepare_episode(
     episode: SourceEpisode, rules: QualityRules, view: CameraView, tally: Tally, turning: Turning = "exact"
 ) -> PreparedEpisode | None:
-    """Select the frames and pairs of an episode that are usable in all cameras of a view; None if unreadable."""
+    """Select the frames and pairs of an episode that are usable in all cameras of a view; None if it is
+    unreadable."""
     if view.hand and episode.egocentric is None:
         tally.add("episode: missing camera", f"{episode.id}: no wrist camera")
         return None
@@ -163,7 +164,7 @@ def prepare_episodes(
     turning: Turning = "exact",
     most: int | None = None,
 ) -> Iterator[PreparedEpisode]:
-    """Prepare the first ``most`` readable episodes of a source; skipped ones are tallied."""
+    """Prepare the first ``most`` readable episodes of a source; skipped episodes are tallied."""
     count = 0
     for episode in source.episodes(tally):
         prepared = prepare_episode(episode, source.rules, view, tally, turning)

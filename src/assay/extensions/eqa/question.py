@@ -32,7 +32,7 @@ class QuestionError(AssayError):
 
 
 class UnreadableError(QuestionError):
-    """Raised for one unreadable episode or image; others may be readable."""
+    """Raised for one unreadable episode or image; other episodes and images may be readable."""
 
 
 class QuestionKind(StrEnum):
@@ -91,9 +91,9 @@ class Question(BaseModel, frozen=True, extra="forbid"):
     states: tuple[tuple[float, ...], ...]
     """State shown in every image, (7,) each; empty at the high level."""
     actions: tuple[tuple[float, ...], ...]
-    """The action in question, or one for each option, (7,) each: differences, or signs at the mid level."""
+    """The action asked about, or one per option, (7,) each: state differences, or signs at the mid level."""
     achieved: tuple[bool, ...]
-    """At the high level, whether each option was achieved, or shows the goal achieved; empty if unknown."""
+    """Whether each option was achieved or shows the achieved goal; empty if unknown, or below the high level."""
     thresholds: tuple[float, ...]
     """Thresholds of the data set, (7,)."""
     turning: Turning
@@ -105,7 +105,7 @@ class Question(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def images(self) -> tuple[str, ...]:
-        """All image files, those of the options last."""
+        """All image files; the images of the options come last."""
         return (*self.pictures, *self.option_pictures)
 
     @classmethod

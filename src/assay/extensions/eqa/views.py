@@ -47,7 +47,7 @@ class CameraView:
         return "exo" if self.outside == 1 else f"exo{self.outside}"
 
     def describe(self, places: Sequence[str] = (), hand_place: str = "") -> str:
-        """Describe an image of this view; ``places`` are the known positions of the static cameras."""
+        """Describe an image of this view; ``places`` describes the positions of the static cameras, if known."""
         static = [*places[: self.outside], *[STATIC_CAMERA] * (self.outside - len(places[: self.outside]))]
         cameras = static + ([hand_place or WRIST_CAMERA] if self.hand else [])
         if len(cameras) == 1:
@@ -106,7 +106,7 @@ def write_text(
     places: Sequence[str] = (),
     hand_place: str = "",
 ) -> str:
-    """Write the text of a question; ``action`` is the action whose outcome the question asks for."""
+    """Return the text of a question; ``action`` is the action whose outcome the question asks for."""
     if kind.predicts:
         asked = "Carry out the instruction" if kind.level is ActionLevel.HIGH else "Now the robot acts"
         task = (

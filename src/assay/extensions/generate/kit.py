@@ -28,9 +28,9 @@ class ObjectKind:
     noun: str
     category: str
     resized: bool = True
-    """Whether the object may have different sizes, because the gripper can grasp each of them."""
+    """Whether the object may be scaled: true if the gripper can grasp it at every size."""
     similar_groceries: tuple[str, ...] = ()
-    """Groceries to which the noun also applies."""
+    """Grocery categories to which the noun also applies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Opening:
     region: str
     takes: frozenset[str]
     whole: bool = False
-    """Whether goals call the piece of furniture open, rather than one of its regions."""
+    """Whether goals apply ``open`` to the whole piece of furniture instead of one of its regions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Furniture:
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """Regions of the furniture's target places and openings."""
+        """Regions of the furniture in which objects can be put or that can be opened."""
         parts: tuple[TargetPlace | Opening, ...] = (*self.places, *self.openings)
         return tuple(dict.fromkeys(part.region for part in parts))
 
@@ -125,7 +125,7 @@ class Composition:
     alike: tuple[int, ...]
     """Possible numbers of objects of the second kind, which all look the same."""
     coloured: float
-    """Probability that objects of the second kind have a colour mentioned in instructions."""
+    """Probability that objects of the second kind have a colour, which instructions then mention."""
     groceries: tuple[int, ...]
     """Possible upper limits on the number of objects that instructions refer to by product name."""
 

@@ -36,7 +36,7 @@ ROW_SPACING_M = 0.11
 
 @dataclass(frozen=True, slots=True)
 class SceneObject:
-    """An entity and the words with which instructions describe it."""
+    """An entity in the scene, with the words that instructions use to describe it."""
 
     entity: Entity
     noun: str
@@ -188,7 +188,7 @@ class _Builder:
         return Entity(name, category, finish or Finish(), size)
 
     def furnish(self, piece: Furniture) -> None:
-        """Place a piece of furniture at a free station, unless the scene already has one with the same noun."""
+        """Place furniture at one of its poses that is free, unless the scene has a piece with the same noun."""
         if piece.noun in {obj.noun for obj in self.objects}:
             return
         entity = self.entity(piece.category)
@@ -233,7 +233,7 @@ class _Builder:
     def place(self, obj: SceneObject, *, beside: bool = False, needed: bool = True) -> None:
         """Place an object at a position with free space for both the object and the gripper.
 
-        Prefer a position ``beside`` another object, and further left or right than objects with the same description.
+        Prefer positions ``beside`` other objects, and clearly left or right of those with the same description.
         If there is no free space, skip an object that is not ``needed``; otherwise raise PlacementError.
         """
         ground = Ground(self.scene)

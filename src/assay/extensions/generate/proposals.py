@@ -47,7 +47,7 @@ class Family(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TaskStep:
-    """One step: place an object, or open, close or switch furniture."""
+    """A step of a task: placing an object, or opening, closing or switching furniture."""
 
     family: Family
     verb: str
@@ -57,7 +57,7 @@ class TaskStep:
     """Reference to the destination; empty if no object is placed."""
     atom: Atom
     by: ReferenceBasis = ReferenceBasis.NOUN
-    """The property by which the object is referred to."""
+    """The property by which the instruction identifies the object."""
     obj: SceneObject | None = None
     """The object that is placed."""
     owner: SceneObject | None = None
@@ -125,7 +125,7 @@ def single_steps(
 
 
 def free_squares(draft: SceneDraft) -> list[tuple[SceneObject, Side, Region]]:
-    """Return free squares of the workspace next to objects that can be referred to unambiguously."""
+    """Return the free squares of the workspace beside objects that can be referred to unambiguously."""
     squares = []
     for obj in draft.objects:
         if name(draft, obj) is None:

@@ -1,6 +1,6 @@
 """Generate scenes, each with tasks that the oracle has solved.
 
-Each scene offers more tasks than are kept. Scenes are processed in numerical order, and of each scene those tasks are
+Each scene offers more tasks than are kept. Scenes are processed in numerical order. From each scene, the tasks are
 kept that bring the label counts over all scenes closest to the targets.
 """
 
@@ -48,7 +48,7 @@ MAX_NAME_LENGTH = 80
 EXTRA_TASKS = 3
 """Number of tasks that a scene offers in addition to those that are kept."""
 RARE_SHARE = 0.1
-"""Target fraction below which a label is offered more often, because few scenes can offer it."""
+"""Target fraction below which a label is rare and is offered more often, because few scenes can offer it."""
 RARE_FACTOR = 3.0
 """Factor by which rare labels are offered more often."""
 
@@ -94,7 +94,7 @@ def target_labels(labels: Mapping[str, Iterable[str]]) -> frozenset[Label]:
 
 
 def offer(size: int, rng: np.random.Generator) -> Counter[Label]:
-    """Return how many tasks with each label a scene should offer: on average, at least ``size`` times its target."""
+    """Return how many tasks per label a scene should offer: on average, at least ``size`` * target fraction."""
     chances = rng.random(len(SHARES))
     return Counter(
         {
@@ -122,12 +122,12 @@ def choose(
 
 
 def _weight(label: Label) -> float:
-    """Return the weight of a label, which decreases with the square root of its target frequency."""
+    """Return the weight of a label: the inverse square root of its target frequency."""
     return 1 / sqrt(SHARES[label])
 
 
 MIN_VISIBLE_SHARE = 0.7
-"""Minimum visible fraction of an object or region in the main camera's image; scenes with less are redrawn."""
+"""Minimum visible fraction of an object or region in the main camera's image; other scenes are drawn again."""
 
 
 REGION_OBJECT_HEIGHT = 0.04
@@ -163,7 +163,7 @@ def hidden_regions(world: Simulation) -> set[str]:
 MAX_DRAWS = 80
 """Maximum number of draws to obtain one scene."""
 DRAWS_PER_ROOM = 20
-"""Number of consecutive draws with the same room and furniture."""
+"""Number of consecutive draws in which the room and the furniture stay the same."""
 MAX_SAME_DESTINATION = 2
 """Maximum number of tasks per scene with the same destination if there are alternatives."""
 DONE_AT_START = "task: done at the start"
@@ -195,7 +195,7 @@ class GeneratedScene:
 
     number: int
     tasks: tuple[Task, ...]
-    """Offered tasks; empty if none of the drawn scenes offered enough."""
+    """Offered tasks; empty if none of the drawn scenes offered enough tasks."""
     steps: tuple[int, ...]
     """Largest number of control steps that the oracle needed for each task."""
     refused: Counter[str]
@@ -243,7 +243,7 @@ def _certify(
     pack: AssetPack,
     refused: Counter[str],
 ) -> list[tuple[Task, int]]:
-    """Return the first tasks of a scene that the oracle solves, and the number of steps it takes for each."""
+    """Return the first tasks of a scene that the oracle solves, and the number of steps that it needs for each."""
     accepted: list[tuple[Task, int]] = []
     simulation = Simulation(compile_scene(proposed[0].scene, pack))
     try:
@@ -294,7 +294,7 @@ def _order_candidates(
     rng: np.random.Generator,
     accepted: Sequence[tuple[Task, int]],
 ) -> Iterator[Task]:
-    """Return the tasks in the order in which to try them, which depends on those ``accepted`` so far."""
+    """Yield the tasks in the order in which to try them, which depends on the tasks ``accepted`` so far."""
     if request.labels is LabelTargets.EVEN:
         yield from proposed
         return
@@ -345,7 +345,7 @@ def write_scenes(
     workers: int = 1,
     on_scene: Callable[[int], None] = lambda number: None,
 ) -> dict[str, Any]:
-    """Extend a folder to ``count`` scenes and return the index. Call ``on_scene`` with each completed number.
+    """Extend a folder to ``count`` scenes and return the index. Call ``on_scene`` with the number of each scene.
 
         scene_007/0_put_the_....json    one task
         index.json                      the request, all scenes and tasks, rejections, and numbers without a scene
@@ -395,7 +395,7 @@ def _load_index(out: Path, request: SceneRequest) -> dict[str, Any]:
     file = out / INDEX
     wanted: dict[str, Any] = {"format": FORMAT, "order": asdict(request), "scenes": {}, "failed": {}}
     if out.exists() and not out.is_dir():
-        raise TaskError(f"{out} is a file; choose a new folder, or one to extend")
+        raise TaskError(f"{out} is a file; choose a new folder, or a folder to extend")
     if not file.exists():
         if out.is_dir() and any(out.iterdir()):
             raise TaskError(f"{out} contains files that 'assay scenes' did not write; choose another folder")

@@ -20,7 +20,7 @@ from assay.sim.layout import layout_of
 BESIDE_GAP_M = 0.10
 """Maximum gap, in metres, between an object and a landmark beside it."""
 CLEAR_MARGIN_M = 0.08
-"""Minimum difference, in metres, at which one of two objects is clearly further left, nearer, and so on."""
+"""Minimum difference in position, in metres, for one of two objects to be clearly further left, nearer, etc."""
 
 
 class Side(Enum):
@@ -55,7 +55,7 @@ def may_be_at(obj: Spot, side: Side, landmark: Spot) -> bool:
 
 
 def _seen_from(landmark: Spot, obj: Spot, side: Side) -> tuple[float, float, float]:
-    """Return an object's offsets along and across a side, and its gap to the landmark, in metres."""
+    """Return an object's offsets along and across a side's direction, and its gap to the landmark, in metres."""
     delta = np.array([obj.x - landmark.x, obj.y - landmark.y])
     towards = side.towards
     along = float(delta @ towards)
@@ -80,7 +80,7 @@ class ReferenceBasis(Enum):
     ORDER = "order"
     """The position among objects that look the same, counted from the left, the right or the robot."""
     LANDMARK = "landmark"
-    """Another object beside the referenced one."""
+    """A landmark: another object beside the one referred to."""
 
     @property
     def place(self) -> bool:
@@ -131,7 +131,7 @@ def name(draft: SceneDraft, obj: SceneObject) -> str | None:
 
 
 def together(draft: SceneDraft, objects: list[SceneObject]) -> str | None:
-    """Return a reference to several objects at once, such as ``both cans``; None if it would also apply to others."""
+    """Return a reference to several objects, such as ``both cans``; None if it also applies to other objects."""
     count = COUNTS.get(len(objects))
     nouns = {obj.noun for obj in objects}
     looks = {obj.adjectives for obj in objects}
@@ -148,7 +148,7 @@ def together(draft: SceneDraft, objects: list[SceneObject]) -> str | None:
 
 
 def _beside(draft: SceneDraft, obj: SceneObject, doubles: list[SceneObject]) -> Iterator[str]:
-    """Return references to an object by a landmark beside it."""
+    """Return references that identify an object by a landmark beside it."""
     here, others = draft.spot(obj), [draft.spot(double) for double in doubles]
     for mark in draft.objects:
         if mark in doubles or mark == obj:

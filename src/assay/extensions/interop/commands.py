@@ -53,7 +53,9 @@ def import_files(
     control: Annotated[str, typer.Option(help="Name of the unperturbed condition in the files.")] = "control",
     plus: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="LIBERO-plus checkout, used to find the tasks for its rewordings."),
+        typer.Option(
+            metavar="DIR", help="LIBERO-plus checkout, used to find the task of each of its rewordings."
+        ),
     ] = None,
 ) -> None:
     """Import results of other tools, detecting the format of each file from its content.
@@ -71,7 +73,8 @@ def libero_para(
     folders: Annotated[
         list[Path],
         typer.Argument(
-            metavar="DIR...", help="A model's logs (seed*/eval*.json), or a folder of such folders."
+            metavar="DIR...",
+            help="Folder with a model's logs (seed*/eval*.json), or a folder of such folders.",
         ),
     ],
     metadata: Annotated[Path, typer.Option(help="LIBERO-Para's metrics/libero_para_metadata.csv.")],
@@ -79,8 +82,8 @@ def libero_para(
     controls: Annotated[
         Path | None,
         typer.Option(
-            help="Logs of --mode original (seed*/eval_unknown.json). For several models, they are in folders of the "
-            "same names."
+            help="Folder with logs of --mode original (seed*/eval_unknown.json); for several models, a folder "
+            "with one such folder for each model, of the same name as the model's folder in DIR."
         ),
     ] = None,
 ) -> None:

@@ -36,11 +36,11 @@ NEXT_COLUMNS = {"next.reward": pl.Float32(), "next.done": pl.Boolean(), "next.su
 """Columns that describe the result of each frame's action, with their types."""
 
 DEFAULT_MAX_EPISODES = 50
-"""Default number of exported episodes, whose videos take time and disk space."""
+"""Default maximum number of exported episodes; it is low because rendering videos takes time and disk space."""
 
 
 def _select_rows(store: Store, episodes: str, most: int | None) -> tuple[list[dict[str, Any]], int]:
-    """Return the rows of the selected episodes, evenly spaced if there are too many, and the number omitted.
+    """Return the selected rows (evenly spaced episodes if there are too many) and the number of omitted ones.
 
     ``episodes`` is ``all``, ``failures``, or comma-separated keys; ``most`` is the maximum number.
     Raises RunError if no episode is selected or a key is ambiguous.
@@ -99,7 +99,7 @@ def write_rollouts(store: Store, folder: Path, selection: str, most: int | None,
 def _record(
     row: Mapping[str, Any], actions: np.ndarray, store: Store, size: int, scratch: Path
 ) -> RecordedEpisode:
-    """Replay the episode of a row and render its images."""
+    """Replay the episode described by a row and render its images."""
     spec = store.specs([row["id"]])[0]
     if world_name(spec.task) != LIBERO:
         raise RunError(f"{spec.task}: only episodes in LIBERO's world can be exported as a LeRobotDataset")
@@ -199,7 +199,7 @@ def export_to(
     if tool in registered_addresses("tracker"):
         count = export(store, load_tracker(tool)(), project)
         return f"{count} episodes sent to {tool}" + (
-            "" if count == store.done else " (the others had already been sent)"
+            "" if count == store.done else " (the other episodes had already been sent)"
         )
     examples = {"lerobot": "rollouts", "hf": ".eval_results/assay.yaml"}
     if tool not in examples:
@@ -213,7 +213,7 @@ def export_to(
 
 
 def _values(row: TrackedEpisode) -> dict[str, Any]:
-    """Return the numbers and strings of an episode that are logged."""
+    """Return the numeric and text fields of an episode that are logged."""
     return {**row.scalars(), **{f"episode/{name}": value for name, value in row.texts().items()}}
 
 

@@ -21,7 +21,7 @@ def collect(
     episodes: Annotated[int, typer.Option(min=1, help="Number of successful episodes per task.")] = 10,
     seeds: Annotated[
         str | None,
-        typer.Option(help="Seeds to try, in this order: 7,8,9 or 7-99 (default: 0, 1, 2, ...)."),
+        typer.Option(help="Seeds to try, in the given order, e.g. 7,8,9 or 7-99 (default: 0, 1, 2, ...)."),
     ] = None,
     size: Annotated[
         int, typer.Option(help="Height and width of the images, in pixels (an even number).")
@@ -106,7 +106,7 @@ def learn(
         int,
         typer.Option(
             min=0,
-            help="Number of paraphrases of each of 43 kinds to train on; 0 for the original wording only.",
+            help="Number of paraphrases to train on for each of 43 kinds; 0 for the original wording only.",
         ),
     ] = 0,
     demonstrations: Annotated[
@@ -129,7 +129,7 @@ def learn(
         int, typer.Option(min=0, help="Also write FILE-STEPS.safetensors every N steps; 0 for never.")
     ] = 0,
     threads: Annotated[
-        int, typer.Option(min=1, help="Number of CPU threads; it may affect the last bits of the result.")
+        int, typer.Option(min=1, help="Number of CPU threads; may change the last digits of the result.")
     ] = 1,
 ) -> None:
     """Train a policy to imitate demonstrations from two cameras, proprioception and the instruction.

@@ -49,11 +49,11 @@ class SphereView(Perturbation):
     vertical: float = 0.0
     """Elevation angle, in degrees; positive is upward."""
     distance: float = 1.0
-    """Factor by which the distance to the pivot is multiplied."""
+    """Factor by which the distance between camera and pivot is multiplied."""
     turn: float = 0.0
-    """Angle, in degrees, by which the camera is then panned."""
+    """Angle, in degrees, by which the camera is panned after the other changes."""
     tilt: float = 0.0
-    """Angle, in degrees, by which the camera is then tilted."""
+    """Angle, in degrees, by which the camera is tilted after panning."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Move and turn the camera."""
@@ -74,7 +74,7 @@ class SphereView(Perturbation):
 
 @perturbation
 class StartJoints(Perturbation):
-    """Starts the arm with given joint angles."""
+    """Sets the initial joint angles of the arm."""
 
     kind = "release/joints"
     effects = frozenset({Effect.PHYSICS})
@@ -113,7 +113,7 @@ NOISE: tuple[tuple[str, Callable[..., Severe]], ...] = (
     ("fog", Fog),
     ("glass blur", GlassBlur),
 )
-"""Image corruptions by noise number: 1 to 10 are the severities of the first, 11 to 20 those of the second, and so on.
+"""Image corruptions: noise numbers 1 to 10 are the severities of the first, 11 to 20 of the second, etc.
 """
 SEVERITIES = 10
 FILES = {
@@ -129,7 +129,7 @@ AXES = {"Language Instructions": "words", "Sensor Noise": "senses"}
 
 
 def libero_plus(folder: str = "") -> Experiment:
-    """Return an experiment with the classification in a checkout, its task files and its table of joint angles."""
+    """Return an experiment from a LIBERO-plus checkout: its classification, task files and joint-angle table."""
     return release(
         "libero-plus",
         "LIBERO-plus as released: every name of its classification, decoded.",
@@ -193,7 +193,7 @@ def _changes(
 
 
 def _load(entry: Entry, suffix: str, folder: Path) -> Task | Unavailable:
-    """Load the task file for an entry and a suffix, from the entry's suite or from the mixed folder."""
+    """Load the task file for an entry and a suffix, from the folder of the entry's suite or of mixed tasks."""
     places = (folder / place for place in plus.TASKS)
     place = next((place for place in places if place.is_dir()), folder / plus.TASKS[0])
     name = f"{entry.name.removesuffix(entry.suffix)}{suffix}.bddl"

@@ -34,11 +34,11 @@ _PLACING = (Predicate.ON, Predicate.IN)
 _WORKSPACE = "workspace"
 
 Same = Mapping[str, str]
-"""Name of an entity in a scene -> its name in the original scene."""
+"""Name of an entity in a changed scene -> its name in the original scene."""
 
 
 def differences(before: Task, after: Task) -> frozenset[Change]:
-    """Return the changes between two tasks.
+    """Return the types of change between two tasks.
 
     A different goal with its instruction counts as a task change, not a wording change.
     """
@@ -74,7 +74,7 @@ def _pairs(before: tuple[Entity, ...], after: tuple[Entity, ...]) -> list[tuple[
 
 
 def _reader(scene: Scene, same: Same) -> Callable[[str], Hashable]:
-    """Return a function that maps names to values comparable between scenes; regions become their coordinates."""
+    """Return a function that makes names comparable between scenes; it maps a region to its coordinates."""
 
     def read(name: str) -> Hashable:
         region = scene.region(name)
@@ -99,7 +99,7 @@ def _starts(scene: Scene, read: Callable[[str], Hashable]) -> dict[Hashable, Has
 
 
 def _states(scene: Scene, read: Callable[[str], Hashable]) -> frozenset[Hashable]:
-    """Return the other initial atoms, such as open drawers and stoves that are on."""
+    """Return the initial atoms that do not place an entity, such as open drawers and stoves that are on."""
     return _read((atom for atom in scene.initial if atom.predicate not in _PLACING), read)
 
 
@@ -111,7 +111,7 @@ class FromFile(Perturbation):
     effects = frozenset({Effect.PHYSICS})
     change = Change.WORLD
     file: str
-    """Id of the task in the file: its path and digest."""
+    """Id of the task in the file: the file's path and digest."""
 
     @property
     def scene_file(self) -> str:
@@ -151,7 +151,7 @@ def release(
             raise ExperimentError(f"{name} needs the folder of the release: {name}?folder=DIR")
         by_task = {resolve_id(task): variants for task, variants in read(Path(folder)).items()}
         if not any(by_task.values()):
-            raise ReleaseError(f"{folder}: the release of {name} in this folder has no entries")
+            raise ReleaseError(f"{folder}: the release of {name} in this folder is empty")
         return by_task
 
     def variants(task: Task) -> Iterable[Variant]:

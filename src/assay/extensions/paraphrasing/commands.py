@@ -41,7 +41,7 @@ def generate(
         bool, typer.Option("--markdown", help="Print a table with an example from every cell.")
     ] = False,
 ) -> None:
-    """Paraphrase task instructions by rules, along two axes: the names of objects, and the expression of the action.
+    """Paraphrase task instructions with rules, along two axes: the names of objects and the wording of the action.
 
     The paraphrases in each of the 43 cells are spread evenly over the tasks. Columns: task, object_type, action_type,
     original, paraphrase.
@@ -60,7 +60,7 @@ def generate(
         count = counts[task.id, cell]
         if count < even_share:
             reason = f"has {count} of {even_share}" if count else "has none"
-            say(f"{task.id}: {reason} in cell {cell}; the other tasks have more", aside=True)
+            say(f"{task.id}: {reason} in cell {cell}; other tasks get more", aside=True)
     if out is not None:
         write(paraphrases, out)
         say(f"{len(paraphrases)} paraphrases in {out}", aside=True)
@@ -156,7 +156,7 @@ def score(
 
 def setup(
     record: Annotated[
-        Path | None, typer.Option(help="Write the paths of the models to this file, one per line.")
+        Path | None, typer.Option(help="Write the paths of the downloaded models to this file, one per line.")
     ] = None,
 ) -> None:
     """Download the parser and the word embeddings if they are missing, and test them."""
@@ -267,7 +267,7 @@ def llm(
     at_once: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent requests.")] = 4,
     timeout: Annotated[float, typer.Option(help="Time to wait for a reply, in seconds.")] = 120.0,
 ) -> None:
-    """Paraphrase along two axes with a language model: generate, verify, merge, verify again.
+    """Paraphrase task instructions with a language model along two axes: generate, verify, merge, verify again.
 
     The columns model, prompts and rules record how each row was made. The API key is read from ASSAY_LLM_KEY.
     Replies are cached in OUT.answers, so running the same command again resumes without repeating requests. Exit

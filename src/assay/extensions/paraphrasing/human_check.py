@@ -31,7 +31,7 @@ _JUDGEMENTS = {
 }
 """Mark on a sheet -> judgement (1 for yes, 0 for no, -1 for none). The meaning of the mark 0 is an option."""
 MIN_JUDGEMENTS = 3
-"""Number of judgements below which the majority vote on a paraphrase is unreliable."""
+"""Minimum number of judgements for a reliable majority vote on a paraphrase."""
 ACCEPT, REJECT = "accept", "reject"
 ANNOTATION_COLUMNS = ("item", *COLUMNS, "same")
 DECISION_COLUMNS = ("row", *COLUMNS, "decision", "note")
@@ -62,7 +62,7 @@ Judgements = dict[Item, list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Failing:
-    """An item that too few annotators judged to have the same meaning."""
+    """An item for which too few annotators judged that the meaning is the same."""
 
     item: Item
     yes: int
@@ -82,11 +82,11 @@ class AnnotatorAgreement:
     yes: float
     """Fraction of all judgements that are yes (same meaning)."""
     majority: float
-    """Fraction of items that more than half of their annotators judged to have the same meaning."""
+    """Fraction of items for which more than half of the judgements are yes (same meaning)."""
     thin: int
     """Number of items with fewer than three judgements, whose majority vote is unreliable."""
     strict: float
-    """Fraction of items that at least a fraction ``strictness`` of their annotators judged to have the same meaning."""
+    """Fraction of items for which at least the fraction ``strictness`` of the judgements is yes (same meaning)."""
     ac1: float
     """Gwet's AC1, the agreement beyond chance; 1 is perfect."""
     low: float
@@ -98,7 +98,7 @@ class AnnotatorAgreement:
 
 
 def sample(grid: Sequence[GridRow], share: float, seed: int) -> dict[int, GridRow]:
-    """Draw a random fraction of a grid, at least one row, in random order; keys are row numbers from 1."""
+    """Sample a fraction of a grid (at least one row) in random order; keys are row numbers, starting at 1."""
     if not 0 < share <= 1:
         raise PerturbationError(f"--share {share}: expected a fraction greater than 0 and at most 1")
     if not grid:
@@ -132,8 +132,8 @@ def write_sheet(
 def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements:
     """Read returned sheets, in which every column that is not a standard column holds one annotator's judgements.
 
-    Raises PerturbationError for a 0 without ``marks``, a cell that is neither yes nor no, a blank sheet, a duplicate
-    item or sheet, and for sheets whose items have different texts.
+    Raises PerturbationError if a 0 occurs but ``marks`` is not given, a cell is neither yes nor no, a sheet is
+    blank, an item or a sheet occurs twice, or an item has different texts on two sheets.
     """
     check_distinct(paths)
     values = _JUDGEMENTS if marks is None else {**_JUDGEMENTS, "0": int(marks == "0X")}
@@ -210,8 +210,8 @@ def agreement(
 def read_decisions(path: Path, table: Sequence[GridRow]) -> list[str]:
     """Read the decision on each row of a table: ``accept``, ``reject``, or empty if undecided.
 
-    Raises PerturbationError for an invalid decision, a duplicate row, a row whose text differs from the table, and a
-    file without decisions.
+    Raises PerturbationError for an invalid decision, a duplicate row, a row whose text differs from that in the
+    table, or a file without decisions.
     """
     decisions = [""] * len(table)
     lines: dict[int, int] = {}

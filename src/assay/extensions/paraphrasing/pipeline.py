@@ -31,7 +31,7 @@ _REQUIRED = {
     "merge": ("{original}", "{named}", "{acted}"),
     "verify_merged": ("{original}", "{candidates}"),
 }
-"""Step -> fields that its prompt must contain."""
+"""Step -> names of the fields that its prompt must contain."""
 
 
 class StepTexts(YamlRecord):
@@ -76,7 +76,7 @@ class Prompts(YamlRecord):
     ) -> ModelPrompt:
         """Return the prompt for a step: ``generate``, ``verify``, ``merge`` or ``verify_merged``.
 
-        ``known`` lists rewordings not to be repeated; ``named`` and ``acted`` are examples from the two axes to merge.
+        ``known`` lists rewordings to avoid; ``named`` and ``acted`` are rewordings along each axis, to be merged.
         """
         texts: StepTexts = getattr(self, step)
         is_action = cell.object_type is ObjectType.NONE
@@ -133,7 +133,7 @@ def _bullets(lines: Sequence[str]) -> str:
 
 
 FindFlaws = Callable[[str, Cell], Iterable[Flaw]]
-"""Function that yields the rules that a rewording violates in a cell, each with a reason."""
+"""Function that yields the rules of a cell that a rewording violates, each with a reason."""
 _LIST_MARK = re.compile(r"^(?:[-*•]|\(?\d{1,3}[.):])\s+")
 _QUOTES = ("\"'`\u201c\u2018", "\"'`\u201d\u2019")
 _NUMBERS = re.compile(r"\d{1,4}(?:(?:[\s,;.]|and)+\d{1,4})*")
@@ -165,7 +165,7 @@ def usable_rewordings(
 
 
 def accepted_candidates(reply: Reply | None, candidates: Sequence[str], ledger: Ledger) -> list[str]:
-    """Return the candidates whose numbers (from 1) a reply lists; empty if it is not a list of valid numbers."""
+    """Return the candidates whose numbers (from 1) a reply lists; empty if it is not a valid list of numbers."""
     if reply is None:
         return []
     answer = reply.text.strip().strip(".").lower()
@@ -185,7 +185,7 @@ ROUNDS = 3
 MAX_LINES = 15
 """Maximum number of rewordings in one request to generate or verify."""
 EXAMPLES = 5
-"""Number of example rewordings from each axis in a merge prompt."""
+"""Number of example rewordings for each axis in a merge prompt."""
 
 
 def paraphrases(
@@ -204,9 +204,9 @@ def paraphrases(
 
     ``words`` is a file with additional nouns. With ``use_rules``, rewordings that violate a rule of ``assay words
     verify`` are dropped before the model verifies them; otherwise only the model judges, and a task's objects need not
-    be in the lexicon. ``prompts`` defaults to the built-in ones. ``on_cell`` is called when a cell of a task is done;
-    there are 43 cells for each task. Raises LLMError, and PerturbationError for a task whose objects are not in the
-    lexicon.
+    be in the lexicon. ``prompts`` defaults to the built-in ones. ``on_cell`` is called whenever a cell of a task
+    is completed; there are 43 cells for each task. Raises LLMError, and PerturbationError for a task whose objects
+    are not in the lexicon.
     """
 
     def flaw_finder(task: Task) -> FindFlaws:

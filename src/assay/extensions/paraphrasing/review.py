@@ -28,13 +28,14 @@ IMAGE_PIXELS = 384
 TaskFiles = Annotated[
     str,
     typer.Option(
-        "--tasks", help="Task files (.bddl, separated by commas) of tasks in the table that are not built in."
+        "--tasks",
+        help="Task files (.bddl, comma-separated) of tasks in the table that are not built-in tasks.",
     ),
 ]
 
 
 def tasks_named(selection: str) -> tuple[Task, ...]:
-    """Return the tasks of a selection, which may contain task files."""
+    """Return the selected tasks; the selection may contain task files."""
     from assay import tasks
 
     chosen: dict[str, Task] = {}
@@ -53,7 +54,7 @@ def task_loader(selection: str) -> Callable[[str], Task]:
 
 
 def draw_scenes(tasks: Sequence[Task], folder: Path) -> Mapping[str, Path]:
-    """Render the initial scenes of tasks and return the image files by task id; equal scenes share a file."""
+    """Render the initial scenes of tasks and return the image files by task id; identical scenes share a file."""
     from assay.report.scene_images import save_task_image
     from assay.tasks import short_name
 
@@ -210,7 +211,7 @@ def agree(
     ] = 0.95,
     out: JsonFile = None,
 ) -> None:
-    """Measure how well annotators agree that paraphrases keep the meaning; with --export, make their sheet.
+    """Measure how well annotators agree that paraphrases keep the meaning; with --export, write their sheet.
 
     Lists the paraphrases that fail the strict criterion, with their cells.
     """

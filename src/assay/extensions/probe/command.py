@@ -36,11 +36,11 @@ def probe(
     assets: Assets = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Find the conventions with which a policy server was trained: image orientation and size, state, gripper, timing.
+    """Find the conventions with which a policy was trained: image orientation and size, state, gripper and timing.
 
-    The server is queried with demonstrated observations in every supported convention. In the right one, its actions
-    agree with the demonstrator's. A few episodes then determine `replan` (number of actions executed from each reply)
-    and `wait` (number of steps before the first request).
+    The server is queried with demonstrated observations in every supported convention. In the correct convention,
+    its actions agree with those of the demonstrator. A few episodes then determine `replan` (number of actions
+    executed from each reply) and `wait` (number of steps before the first request).
     """
     from assay import tasks
     from assay.episodes import EpisodeSpec
@@ -102,7 +102,7 @@ def probe(
     else:
         say(
             "no supported convention makes the actions agree with the demonstrator's; try other --tasks, or --assets "
-            "libero for a model trained on LIBERO's images; the model may be unable to do these tasks",
+            "libero for a model trained on LIBERO's images; or the model may be unable to perform these tasks",
             aside=True,
         )
     raise typer.Exit(status)

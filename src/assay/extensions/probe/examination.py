@@ -33,23 +33,23 @@ Options = Mapping[str, str]
 """Options of an address, such as ``{"layout": "hand", "rotation": "xyzw"}``."""
 
 COMPARED_STEPS = 5
-"""Number of the demonstrator's actions that are compared: a quarter of a second."""
+"""Number of the demonstrator's actions that are compared; they take a quarter of a second."""
 ERROR_PROBABILITY = 0.01
-"""Upper bound on the probability that the evidence eliminates the best contender, not counting halving."""
+"""Upper bound on the probability that the best contender is eliminated by evidence (rather than by halving)."""
 HALVING_ROUNDS, MIN_SURVIVORS = 6, 4
 """Successive halving: after every 6 rounds the worse half is eliminated, down to 4 contenders."""
 SCORE_DIGITS = 6
 """Number of decimals to which score differences are rounded; a difference of 0 is a draw."""
 PREFERENCE = math.log(3.0)
-"""Log evidence with which another contender overtakes the first one, which is the default."""
+"""Minimum log evidence for preferring another contender to the first one, which is the default."""
 MIN_GRIPPER = {Gripper.SIGNED: -np.inf, Gripper.UNIT: -0.25}
-"""Lower limit of a plausible gripper component in each range."""
+"""Gripper convention -> lower limit of plausible gripper components."""
 MIN_TRANSLATION = 0.3
 """Minimum length of the mean translation, in action units, for which the demonstrator counts as moving."""
 
 
 class RequestRefusedError(Exception):
-    """Raised, with the reason, when the server or its protocol rejects a convention."""
+    """Raised when the server or its protocol rejects a convention; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +82,7 @@ class ProbedServer:
         client = load_client(address)
         client.connect()
         self.default: Convention = client.convention
-        """The convention of the address without further options."""
+        """The convention that the server uses if no further options are set."""
         client.close()
         self._replies: dict[tuple[str, int], np.ndarray | RequestRefusedError] = {}
         self.requests = 0
@@ -117,7 +117,7 @@ class ProbedServer:
         return reply
 
     def direction_score(self, options: Options, step: DemonstratedStep) -> float:
-        """Return the agreement of the first actions with the demonstrator's: 0 opposite, 0.5 orthogonal, 1 the same."""
+        """Return the first actions' agreement with the demonstrator: 0 opposite, 0.5 orthogonal, 1 identical."""
         predicted = np.clip(self.reply(options, step)[:COMPARED_STEPS, :6], -1.0, 1.0).ravel()
         shown = step.actions[:, :6].ravel()[: len(predicted)]
         lengths = float(np.linalg.norm(predicted) * np.linalg.norm(shown))
@@ -160,7 +160,7 @@ class Contender(Generic[T]):
     def ahead_of(self, other: Contender[T]) -> float:
         """Return the log evidence that this contender wins more of the shared rounds than another.
 
-        Margins do not count, so that small but consistent differences become visible.
+        Only the sign of a score difference counts, so that small but consistent differences are detected.
         """
         if other.refused:
             return math.inf
@@ -182,7 +182,7 @@ def race(
     *,
     on_round: Callable[[int], None] = lambda racing: None,
 ) -> list[Contender[T]]:
-    """Race values, with the default first, until one remains or the rounds are over; return the best first.
+    """Race ``values`` (the first is the default) until one is left or the rounds end; return the best first.
 
     ``score`` returns a number in [0, 1], or raises RequestRefusedError. ``on_round`` receives the number of remaining
     values.
@@ -228,7 +228,7 @@ SURE, LIKELY = math.log(100.0), math.log(3.0)
 
 @dataclass(frozen=True, slots=True)
 class ConventionField:
-    """A part of a convention and its alternatives, as options of an address."""
+    """A field of a convention and its possible values, each given as options of an address."""
 
     name: str
     alternatives: tuple[Options, ...]
@@ -249,7 +249,7 @@ class ConventionField:
         return replace(self, alternatives=(first, *others))
 
     def select(self, contender: Contender[Options]) -> dict[str, str]:
-        """Return the options of a contender that belong to this field."""
+        """Return those options of a contender that set this field."""
         return {name: contender.value[name] for name in sorted(self.options) if name in contender.value}
 
 
@@ -282,7 +282,7 @@ class FieldVerdict:
     score: float
     """Mean score of the chosen alternative, in [0, 1]: agreement with the demonstrator, or success rate."""
     rival: Options | None
-    """The best of the other alternatives that the server accepts; None if none exists."""
+    """The best of the other alternatives that the server accepts; None if it accepts no other."""
     rival_score: float
     """Mean score of the rival, in [0, 1]; 0 if none exists."""
     evidence: float
@@ -334,7 +334,7 @@ def examine(
     *,
     say: Callable[[str], None] = lambda progress: None,
 ) -> ProbeReport:
-    """Find the convention of a server from demonstrated ``steps``, and its timing from the episodes ``specs``.
+    """Find the convention of a server from demonstrated ``steps``, and its timing from episodes with ``specs``.
 
     Options set in the address are not searched. Raises PolicyError if the server accepts none of the known conventions.
     """
@@ -420,7 +420,7 @@ class _Search:
     ) -> Contender[Options]:
         """Race all combinations of the fields that the user has not set, and return the best.
 
-        With ``singly``, only one field differs from the current best options at a time: episodes are expensive.
+        With ``singly``, only one field at a time is changed from the best options, because episodes are expensive.
         """
         present = self.server.convention(self.best)
         fields = [field.with_first(present) for field in fields if not field.options & set(self.server.fixed)]
@@ -452,7 +452,7 @@ def _judge(
     rounds: Sequence[R],
     score: Callable[[Options, R], float],
 ) -> FieldVerdict:
-    """Compare the best contender with its strongest rival among those that use another alternative for a field.
+    """Compare the best contender with its strongest rival: the best of those that set a field differently.
 
     Rivals that were eliminated early are first scored in the rounds that they missed, until the evidence is sufficient.
     """

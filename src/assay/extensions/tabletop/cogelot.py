@@ -47,7 +47,7 @@ def published_scores() -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class TableBlock:
-    """Part of a table in the paper: one condition, with or without mistakes allowed."""
+    """Part of a table in the paper: the results for one condition, with or without mistakes allowed."""
 
     tables: str
     """Numbers of the tables that contain this block, separated by spaces."""
@@ -59,7 +59,7 @@ class TableBlock:
     trained: str = PARAPHRASED
     """Training data of the models whose published scores are shown."""
     same_tasks_as: str = ""
-    """Condition whose tasks are the only ones included; empty to include all tasks."""
+    """Condition to whose tasks the results are restricted; empty to include all tasks."""
 
     def published(self) -> list[dict[str, Any]]:
         """Return the published scores for this block."""
@@ -85,7 +85,7 @@ def _select(
 ) -> Iterator[tuple[str, str, dict[str, dict[str, Rate]]]]:
     """Yield the name, training data and success rates (level -> task kind -> rate) of each run that belongs to a block.
 
-    A run belongs to the block with the same training data or, if there is none, to the first block of the condition.
+    A run belongs to the block with its training data or, if none exists, to the first block of its condition.
     """
     same_condition = [
         other for other in blocks if (other.condition, other.mistakes) == (block.condition, block.mistakes)
@@ -186,7 +186,7 @@ def tasks_tables(results: dict[str, Scores], blocks: Sequence[TableBlock], besid
 
 
 def _measure_lengths(run: PaperRun) -> list[tuple[Value, ...]]:
-    """Return the number of prompts, and the mean and standard deviation of their lengths, for each condition."""
+    """Return for each condition the number of prompts and the mean and standard deviation of their lengths."""
     rows: list[tuple[Value, ...]] = []
     for condition in (CONTROL, "gobbledygook=tokens", "gobbledygook=words"):
         texts = run.data.whole.filter(pl.col("condition") == condition)["instruction"].drop_nulls().to_list()
@@ -221,7 +221,7 @@ def lengths_table(results: dict[str, list[tuple[Value, ...]]]) -> Table:
 def _at_difficulties(
     tables: str, what: str, condition: str = "", *, mistakes: bool = False, trained: str = PARAPHRASED
 ) -> tuple[TableBlock, ...]:
-    """Return one block for each difficulty above the default, combined with a condition if one is given."""
+    """Return a block for each difficulty above the default, combined with ``condition`` if it is not empty."""
     return tuple(
         TableBlock(
             tables,

@@ -30,7 +30,7 @@ from assay.support.stats.intervals import Interval
 HIDDEN = "Beyond success"
 """Title of the report section on measures beyond success."""
 NO_ATOMS = "{}"
-"""Recorded stages of a cancelled instruction, which has no atoms and whose failures are not assigned to a stage."""
+"""Stages recorded after a cancelled instruction, whose goal has no atoms; its failures have no stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,11 @@ class GoalProgress(Result):
     several: Annotated[int, Column("n with several atoms", "count")]
     """Number of episodes whose goal has several atoms."""
     at_end: Annotated[float | None, Column("atoms at the end", "share")]
-    """Mean fraction of the goal's atoms that held at the end."""
+    """Fraction of the goal's atoms that held at the end, averaged over episodes."""
     at_end_interval: Annotated[Interval | None, Column("its 95 % interval", "share")]
     """Wilson interval of ``at_end`` over starts and variants."""
     best: Annotated[float | None, Column("most atoms at once", "share")]
-    """Mean of the largest fraction of the goal's atoms that held simultaneously."""
+    """Largest fraction of the goal's atoms that held simultaneously, averaged over episodes."""
     best_interval: Annotated[Interval | None, Column("its 95 % interval", "share")]
 
 
@@ -113,8 +113,8 @@ def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table
     if any(group.several for group in groups):
         columns += ["several", "at_end", "at_end_interval", "best", "best_interval"]
         note += (
-            "Atoms: for goals with several atoms, the mean fraction that holds at the end, and the mean of the largest "
-            "fraction that held at one moment. "
+            "Atoms: for goals with several atoms, the mean fraction that held at the end, and the mean of the largest "
+            "fraction that held simultaneously. "
         )
     intervals = [group.score_interval if staged else group.at_end_interval for group in groups]
     note += f"95 % intervals: {methods(intervals)}."
@@ -147,7 +147,7 @@ ORDER = (
 )
 """Stages of objects, drawers, doors and knobs, in reporting order.
 
-Here `placed`, `released` and `done` mean that the goal atom held and was lost.
+Here `placed`, `released` and `done` mean that the goal atom held, but not at the end.
 """
 
 
@@ -223,7 +223,7 @@ def stops_table(stops: Sequence[StageFailures], report: ReportedRun) -> Table:
         Column("condition", value=lambda stop: stop.name),
         *("stage", "failures", "of_failures", "count", "share", "interval"),
         note="Furthest stage of the most advanced goal atom that does not hold at the end. Placed, released or done: "
-        f"the atom held and was lost. 95 % intervals: {methods(stop.interval for stop in stops)}.",
+        f"the atom held, but not at the end. 95 % intervals: {methods(stop.interval for stop in stops)}.",
     )
 
 
@@ -244,7 +244,7 @@ def stops_figure(stops: Sequence[StageFailures], report: ReportedRun) -> Drawing
         parts = ((lengths[stage], {"color": colours[ORDER.index(stage)], "label": stage}) for stage in stages)
         stacked_bars(axes, names, parts)
         axes.set_xlim(0, max(0.05, np.sum(list(lengths.values()), axis=0).max()) * 1.02)
-        axes.set_xlabel("fraction of episodes that fail with this as their furthest stage")
+        axes.set_xlabel("fraction of episodes that fail, by furthest stage reached")
         figure.legend(loc="outside upper center", ncols=5)
 
     caption = (
@@ -258,7 +258,7 @@ def stops_figure(stops: Sequence[StageFailures], report: ReportedRun) -> Drawing
 
 STOPS = Measure(
     "stops",
-    "Where failures stop: the furthest stage of the goal atom in progress.",
+    "Where failures stop: the furthest stage of the most advanced goal atom that does not hold at the end.",
     lambda run: stops(run.plausible),
     needs=("stages",),
     panels=(Panel(HIDDEN, (stops_table,), (stops_figure,)),),

@@ -42,12 +42,12 @@ EFFECTS = {
     "left open": pl.col("left_open") > LEFT_OPEN,
     "arm collided": pl.col("arm_contact") > 0,
 }
-"""Side effect -> polars expression that detects it in a run's frame."""
+"""Side effect -> polars expression that detects this effect in the rows of a run."""
 DEFINITIONS = (
     f"Moved: displaced by more than {100 * MOVED:g} cm; toppled: tilted by more than {TOPPLED:g} degrees; both at the "
     "end, for objects that the goal does not name. Left open: drawers, doors and knobs that the goal does not name, by "
-    f"more than {100 * LEFT_OPEN:g} % of the way. Arm: a link other than the gripper touched something. Fleeting: the "
-    "goal no longer holds after the gripper has opened and the arm has held still, for at most 1.5 s."
+    f"more than {100 * LEFT_OPEN:g} % of LIBERO's threshold for open. Arm: a link other than the gripper touched "
+    "something. Fleeting: the goal no longer holds once the gripper is open and the arm has kept still for up to 1.5 s."
 )
 _SUCCEEDED = pl.col("success") == 1
 _CONDITION = Column("condition", value=lambda result: group_name(result.group) if result.group else ALL)
@@ -89,9 +89,9 @@ class SideEffects(Result):
     fleeting: ShareOfEpisodes | None
     """Fraction of successes whose goal no longer holds after the gripper opens; None without successes."""
     effects: dict[str, ShareOfEpisodes]
-    """Side effect -> fraction of successes with it."""
+    """Side effect -> fraction of successes in which it occurs."""
     of_failures: dict[str, ShareOfEpisodes]
-    """Side effect -> fraction of failures with it."""
+    """Side effect -> fraction of failures in which it occurs."""
     force: Quantity
     """Largest force of the robot on an object, in newtons."""
     jerk: Quantity
@@ -150,7 +150,7 @@ def side_effects(frame: pl.DataFrame) -> tuple[SideEffects, ...]:
 
 
 def _shares(rows: pl.DataFrame, column: str, by: Sequence[str]) -> dict[tuple[Any, ...], ShareOfEpisodes]:
-    """Return the fraction of 1 in a column of 0 and 1 for each group ``by``, over rows with a value."""
+    """Return the mean of a column of 0 and 1 in each group ``by``, over the rows that have a value."""
     return {
         tuple(part.group.values()): ShareOfEpisodes(part.hits, len(part.rows), part.share, part.interval)
         for part in group_shares(rows.drop_nulls(column), column, by)
@@ -158,7 +158,7 @@ def _shares(rows: pl.DataFrame, column: str, by: Sequence[str]) -> dict[tuple[An
 
 
 def _medians(rows: pl.DataFrame, column: str, by: Sequence[str]) -> dict[tuple[Any, ...], Quantity]:
-    """Return the median of a column for each group ``by``, over rows with a value."""
+    """Return the median of a column in each group ``by``, over the rows that have a value."""
     rows = rows.drop_nulls(column)
     if not len(rows):
         return {}
@@ -216,9 +216,9 @@ def motion_table(results: Sequence[SideEffects], report: ReportedRun) -> Table:
         _CONDITION,
         "force.count",
         *chain.from_iterable(columns),
-        note="Medians over episodes; time and path of successes are multiples of a reference. For time it is the "
-        "reference time (the demonstrator's, if the run has it, else the median of the task's successful controls); "
-        "for path it is the median of the task's successful controls. Peak force: the largest force between a part of "
+        note="Medians over episodes; time and path are those of successes, as multiples of a reference. For time, the "
+        "reference is the demonstrator's time or, if the run lacks it, the median of the task's successful controls; "
+        "for path, it is the median of the task's successful controls. Peak force: the largest force between a part of "
         "the robot and an object at the end of a control step of 50 ms. Jerk: root mean square at the end effector.",
     )
 

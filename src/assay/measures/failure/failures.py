@@ -54,7 +54,7 @@ class TaskPaths:
 
     @property
     def drawn(self) -> list[tuple[str, np.ndarray]]:
-        """Kind and points of each trajectory, with the mean trajectory last."""
+        """Kind of each trajectory and its points; the mean trajectory is last."""
         sampled = [(kind, path) for kind in ("success", "far", "near") for path in self.paths[kind]]
         return [*sampled, ("mean", self.found.reference)]
 
@@ -92,9 +92,9 @@ def paths_top_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
         for task in (task.found for task in tasks)
     )
     caption = (
-        "The robot is at the top, as in the external camera; the dot is the start. At most "
-        f"{SAMPLE_SIZES['success']} successes and {SAMPLE_SIZES['near']} failures of each kind are drawn, for the "
-        f"tasks with the most failures, as {POINTS} points up to the length of the longest success drawn. {counts}."
+        "The robot is at the top, as seen by the external camera; the dot marks the start. For the tasks with the most "
+        f"failures, at most {SAMPLE_SIZES['success']} successes and {SAMPLE_SIZES['near']} failures of each kind are "
+        f"drawn, cut at the length of the longest success drawn and resampled to {POINTS} points. {counts}."
     )
     width = style.HALF if len(tasks) == 1 else style.WIDTH
     spans = [np.ptp(np.concatenate([path for _, path in task.drawn]), axis=0) for task in tasks]
@@ -174,7 +174,7 @@ def types_table(result: NearFarFailures, report: ReportedRun) -> Table | None:
     if not result.failures or not result.by_object:
         return None
     axes = (("names", result.by_object), ("action", result.by_action))
-    controls = "Controls count as none. " if result.rule.with_controls else ""
+    controls = "Controls have the type none. " if result.rule.with_controls else ""
     return Table(
         "failure-types",
         "Near and far failures, by type of paraphrase",
@@ -233,13 +233,13 @@ def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
         texts[name] = "; ".join(parts)
     caption = (
         "Near failures stay as close to the mean successful trajectory as the farthest success (execution), far "
-        f"ones do not (planning). {describe_runs(texts, '. ')}."
+        f"failures do not (planning). {describe_runs(texts, '. ')}."
     )
     return Drawing("near-far", "Near and far failures", caption, (style.WIDTH, 1.3 + 0.24 * len(bars)), paint)
 
 
 def _describe_unjudged(result: NearFarFailures) -> str:
-    """Describe how many failures could not be judged, and why; return an empty string if none exist."""
+    """Describe how many failures could not be judged, and why; return an empty string if there are none."""
     if not result.unjudged:
         return ""
     return (
@@ -249,13 +249,13 @@ def _describe_unjudged(result: NearFarFailures) -> str:
 
 
 def failures_sentences(result: NearFarFailures, profile: Profile) -> Iterator[str]:
-    """Describe failures of planning and execution."""
+    """Describe how many failures are due to planning and to execution."""
     if result.far_share is not None:
-        idle = f"; {result.idle:,} of them touched and moved nothing" if result.idle else ""
+        idle = f"; in {result.idle:,} of them, nothing was touched or moved" if result.idle else ""
         yield (
             f"Of {plural(result.failures, 'judged failure')} in an unperturbed scene, {result.far[WIDEST]:,} "
             f"({percent(result.far_share)}, 95 % interval {between(result.interval, 100)}) are far from the successful "
-            f"trajectory (planning{idle}), {result.near[WIDEST]:,} close to it (execution){_describe_unjudged(result)}."
+            f"trajectory (planning{idle}) and {result.near[WIDEST]:,} near it (execution){_describe_unjudged(result)}."
         )
 
 

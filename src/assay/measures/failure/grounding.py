@@ -104,7 +104,7 @@ def grounding_table(matrices: Sequence[Confusion], report: ReportedRun) -> Table
 
 
 def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Drawing:
-    """Plot the confusion matrix of all perturbed conditions, or of the control if none exist."""
+    """Plot the confusion matrix over all perturbed conditions or, if there are none, over the controls."""
     perturbed = [matrix for matrix in matrices if group_name(matrix.group) != CONTROL]
     used = perturbed or list(matrices)
     cells: Counter[tuple[str, str]] = Counter()
@@ -151,13 +151,13 @@ def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Draw
         beside = f" In the controls: {usual.right:,} of {usual.count:,} ({percent(usual.accuracy)})."
     if other_rows or other_columns:
         together = (
-            f" Others: {plural(other_rows, 'further name')} and {plural(other_columns, 'further object')}."
+            f" Others: the rarer names ({other_rows:,}) and the rarer first objects ({other_columns:,})."
         )
     caption = (
         f"Object {contact} first, compared with the object in the instruction; "
         f"{plural(count, 'perturbed episode' if perturbed else 'episode')}. Framed: a named object, in {hits:,} "
-        f"of {count:,} ({percent(hits / count)}).{beside} Shade: fraction of the row. Wilson intervals are in the "
-        f"table.{together}"
+        f"of {count:,} episodes ({percent(hits / count)}).{beside} Shade: fraction of the row's episodes. Wilson "
+        f"intervals are in the table.{together}"
     )
     size = (HALF if len(columns) <= NARROW_COLUMNS else WIDTH, 1.7 + 0.3 * len(rows))
     return Drawing(f"grounding-{contact}", f"Object {contact} first", caption, size, paint)

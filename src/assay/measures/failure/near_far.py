@@ -92,7 +92,7 @@ class TaskFailures(Result):
     thresholds: dict[str, float]
     """Name of a threshold -> distance in metres."""
     near: dict[str, int]
-    """Name of a threshold -> number of near failures; the others are far."""
+    """Name of a threshold -> number of near failures; the remaining failures are far."""
     reference: np.ndarray = field(repr=False, metadata=FOR_DRAWING)
     """Mean successful trajectory in metres, (50, 3)."""
 
@@ -102,7 +102,7 @@ class NearFar(Result):
     """Numbers of successes, near failures and far failures in a group of episodes, excluding errors."""
 
     group: str
-    """A task, a way of naming objects, a phrasing of the action, or ``all``."""
+    """Name of the group: a task, a way of naming objects, a phrasing of the action, or ``all``."""
     episodes: int
     """Number of episodes: successes, near and far failures, and failures that were not judged."""
     successes: int
@@ -140,7 +140,7 @@ class NearFarFailures(Result):
     failures: int
     """Number of judged failures."""
     unjudged: int
-    """Number of failures not judged: without a trajectory, or with too few successes for the task and goal."""
+    """Number of failures not judged: without a trajectory, or with too few successes in the same task and goal."""
     elsewhere: int
     """Number of episodes left out because their world is perturbed."""
     near: dict[str, int]
@@ -153,7 +153,7 @@ class NearFarFailures(Result):
     close: int
     """Number of near failures at the widest threshold."""
     close_p: float | None
-    """Exact p value, over starts, of the claim that in more than half of the starts most failures are near.
+    """Exact p value of a test over starts: in more than half of them, are most failures near?
 
     None without a failure.
     """
@@ -162,9 +162,9 @@ class NearFarFailures(Result):
     """Counts over all episodes in an unchanged world, as in Tables 4 and 16 of LIBERO-Para."""
     by_task: tuple[NearFar, ...]
     by_object: tuple[NearFar, ...]
-    """Counts by way of naming objects (Figure 19, left); controls count as ``none``."""
+    """Counts for each way of naming objects (Figure 19, left); controls count as ``none``."""
     by_action: tuple[NearFar, ...]
-    """Counts by phrasing of the action (Figure 19, right); controls count as ``none``."""
+    """Counts for each phrasing of the action (Figure 19, right); controls count as ``none``."""
     episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
     """Judged episodes, one row each.
 
@@ -251,7 +251,7 @@ def failures(frame: pl.DataFrame, paths: Paths, rule: NearFarRule = OURS) -> Nea
 
 
 def _by_type(ended: pl.DataFrame, label: str, order: tuple[str, ...]) -> tuple[NearFar, ...]:
-    """Count by type of paraphrase; empty for runs without paraphrases."""
+    """Count successes and failures by type of paraphrase; empty for runs without paraphrases."""
     if label not in ended.columns:
         return ()
     kind = pl.when(pl.col("condition") == CONTROL).then(pl.lit(NONE)).otherwise(pl.col(label))

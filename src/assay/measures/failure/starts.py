@@ -125,7 +125,7 @@ def _above_tolerated(flaw: Flaw, runs: tuple[int, ...], measure: str, hits: int,
 
 STARTS = Measure(
     "starts",
-    "Failures of unperturbed episodes, and how close they are to success.",
+    "Failures of unperturbed episodes, and how close they come to the successful trajectory.",
     starts,
     tests=_test_unperturbed,
 )

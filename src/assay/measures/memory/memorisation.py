@@ -18,14 +18,14 @@ Not judged, and counted separately:
 - episodes whose control failed or ended in an error, so that the index covers only starts that the policy can solve;
 - episodes whose goal includes the control's task;
 - instructions that no longer ask for the task but can be guessed, such as its words in another order;
-- episodes whose control is less than twice the spread away from standing still;
+- episodes whose control differs from standing still by less than twice the spread;
 - displacements below ten centimetres or four times the spread;
 - displacements together with a different initial end-effector position, such as in a room with another robot position.
 
 Assumptions: seeds vary the layout less than the change does, and the trajectory reveals the intention. A policy that
-ignores instructions scores 1 on words, whether it replays trajectories or infers the goal from the scene. Only requests
-for something else show whether a policy follows instructions: under nonsense, the trained task is a reasonable default
-(`Calls`).
+ignores instructions scores 1 on changed instructions, whether it replays trajectories or infers the goal from the
+scene. Only requests for something else show whether a policy follows instructions: under nonsense, the trained
+task is a reasonable default (`Calls`).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Index(Result):
     """Fraction of repeated trajectories in a group of episodes."""
 
     group: str
-    """Axis, condition or reason for a different trajectory; empty for all episodes."""
+    """Name of the axis, condition or reason for a different trajectory; empty for all episodes."""
     index: Annotated[float, Column("index", "number")]
     interval: Annotated[Interval, Column("95 % interval", "number")]
     """Wilson interval of the index over starts."""
@@ -101,7 +101,7 @@ class Index(Result):
     p: float
     """One-sided p value, over starts, for an index above ``chance``."""
     chance: float
-    """Fraction expected by chance: of other tasks' controls, those that would count as repeated; at least 5 %."""
+    """Fraction expected by chance: share of other tasks' controls that would count as repeated; at least 5 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class TaskRepeats(Result):
 
 @dataclass(frozen=True, slots=True)
 class CalledBy(Result):
-    """Conditions and tasks by the reason for a different trajectory (`Calls`)."""
+    """Index by condition and by task, for each reason for a different trajectory (`Calls`)."""
 
     conditions: dict[str, tuple[str, ...]]
     tasks: dict[str, tuple[TaskRepeats, ...]]
@@ -136,7 +136,7 @@ class Memorisation(Result):
     by_label: int
     """Number of judged episodes whose displacement is known only from a label."""
     reached: int
-    """Number of judged episodes that reached the changed goal, which never count as repeated."""
+    """Number of judged episodes that reached the changed goal, which therefore do not count as repeated."""
     unjudged: dict[str, int]
     """Reason why episodes were not judged -> number of episodes."""
     spread: dict[str, float]
@@ -145,7 +145,8 @@ class Memorisation(Result):
     """Task -> noise of the policy, in metres.
 
     The noise is the 95 % quantile of the distances between controls with the same start, for tasks with several
-    (``--hold-start``). For these tasks, it is the maximum distance of a repeated trajectory, but at least a centimetre.
+    (``--hold-start``). For these tasks, a trajectory counts as repeated up to this distance (or up to a
+    centimetre, if larger).
     """
     episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
     """Judged episodes. Columns: id, task, seed, start, condition, axis, calls, spread (metres), alike, chance."""
@@ -223,7 +224,7 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
 def _classify(rows: pl.DataFrame) -> pl.DataFrame:
     """Add the axis, the displacement of the target, and the reason for a different trajectory.
 
-    If the displacement is the only reason, the axis is the world, even if other axes were changed.
+    If the displacement is the only reason, the axis is ``world``, even if other axes were changed.
     """
     have = {name: pl.col(name) for name in rows.columns}
     now, usual = frames.goal(), frames.goal("control_truth")
@@ -269,7 +270,7 @@ def _classify(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def indices_by(column: str, rows: pl.DataFrame) -> tuple[Index, ...]:
-    """Return the index for each value of a column (axis, condition, calls).
+    """Return the memorisation index for each value of a column (axis, condition or calls).
 
     ``rows`` are the judged episodes of one or several runs.
     """
@@ -391,7 +392,7 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
             groups["by condition"] = [mark(index, 1) for index in result.conditions]
     caption = (
         "Fraction of trajectories that cannot be distinguished from the controls' although the change calls for "
-        f"another. {describe_runs(sizes)}. Lines: 95 % Wilson intervals over starts."
+        f"another one. {describe_runs(sizes)}. Lines: 95 % Wilson intervals over starts."
     )
     return forest_drawing(
         "memorisation",
@@ -406,13 +407,13 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
 
 MEMORISATION = Measure(
     "memorisation",
-    "Fraction of trajectories that repeat the control's although the change calls for another.",
+    "Fraction of trajectories that repeat the control's although the change calls for another one.",
     lambda run: memorisation(run.frame, run.paths),
     continuous=True,
     panels=(Panel("Memorisation", (memorisation_table,), runs=memorisation_figure),),
     sentences=lambda result, profile: [
-        f"In {index.alike:,} of {plural(index.count, 'episode')} whose change calls for another trajectory it repeated "
-        f"the control's: memorisation index {number(index.index, 2)} ({between(index.interval, digits=2)})."
+        f"In {index.alike:,} of {plural(index.count, 'episode')} whose change calls for another trajectory, it "
+        f"repeated the control's: memorisation index {number(index.index, 2)} ({between(index.interval, digits=2)})."
         for index in (result.overall,)
     ],
     numbers=lambda result, profile: [
@@ -421,7 +422,7 @@ MEMORISATION = Measure(
             number(result.overall.index, 2),
             result.overall.interval,
             result.overall.count,
-            "Fraction of the episodes whose change calls for another trajectory that repeat the control's.",
+            "Of the episodes whose change calls for another trajectory, the fraction that repeat the control's.",
             scale=1,
         )
     ],

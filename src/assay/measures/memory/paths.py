@@ -25,14 +25,14 @@ from assay.support.jit import machine_code
 POINTS = 50
 """Number of points of a resampled trajectory, as in LIBERO-Para."""
 STRETCH = 1.75
-"""Maximum duration of a trajectory relative to its reference: it may be a third slower and start a second later."""
+"""Maximum duration of a trajectory: it may take a third longer than its reference and begin a second later."""
 QUANTILE = 0.95
 FLOOR = 0.01
 """Minimum spread and minimum displacement, in metres."""
 ELSEWHERE = 0.02
 """Minimum distance, in metres, between the first points of trajectories that start at different positions."""
 MOST_CONTROLS = 20
-"""Maximum number of a task's controls, besides the episode's own, with which a trajectory is compared."""
+"""Maximum number of the task's controls, besides the episode's own, with which a trajectory is compared."""
 OTHER_TASK_CONTROLS = 5
 """Number of controls of each other task that are compared with those of this task."""
 
@@ -202,7 +202,7 @@ def spreads(successful: pl.DataFrame, paths: Paths) -> tuple[dict[str, float], d
         elif len(group) > 1:
             spread[str(task)] = _nearest_distances(group["id"].to_numpy(), paths)
     if not spread:
-        raise MeasureError("measuring the natural spread needs a task with two successful controls")
+        raise MeasureError("the natural spread can only be measured for a task with two successful controls")
     spread[""] = np.concatenate(list(spread.values()))
     high, noisy = (
         {task: float(np.quantile(values, QUANTILE)) for task, values in part.items()}
@@ -266,7 +266,7 @@ def displacement(now: str | None, usual: str | None) -> float | None:
 
 
 def _nearest_distances(ids: np.ndarray, paths: Paths) -> np.ndarray:
-    """Return the distance of each trajectory from the nearest other one: (ids,)."""
+    """Return the distance of each trajectory from the nearest other trajectory: (ids,)."""
     apart = np.stack([_distance(ids, other, paths) for other in ids])  # (to, from)
     np.fill_diagonal(apart, np.inf)
     return np.asarray(apart.min(axis=0))

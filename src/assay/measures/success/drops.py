@@ -41,10 +41,10 @@ from assay.support.stats.significance import telling as count_telling
 _FIXED = ("task", "condition")
 """Columns within which wordings are sampled."""
 _OUTCOMES = {"both": (1, 1), "only_control": (1, 0), "only_perturbed": (0, 1), "neither": (0, 0)}
-"""Outcome of a pair -> success (0 or 1) of the control and of the perturbed episode."""
+"""Outcome of a pair -> successes (0 or 1) of the control and of the perturbed episode."""
 
 _PAIR_COLUMNS = ("key", "task", "seed", "start", "condition", "instruction", "control_success", "success")
-"""Columns of the table of pairs of a drop."""
+"""Columns of `Drop.rows`, the table of pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +54,12 @@ class Drop(Result):
     group: Annotated[dict[str, Label], Column("change")]
     """Columns that define the group of perturbed episodes, and their values."""
     family: Annotated[str, Column("family")]
-    """Name of the family of drops that are tested together."""
+    """Name of the family of drops over which p values are adjusted."""
     plausible: Annotated[bool, Column("success expected")]
     """Whether success is expected; otherwise a loss is not a flaw."""
     pairs: Annotated[int, Column("pairs", "count")]
     starts: int
-    """Number of starts (task and initial state); pairs of one start and seed share a control."""
+    """Number of starts (task and initial state); pairs with the same start and seed share a control."""
     unpaired: Annotated[int, Column("unpaired", "count")]
     """Number of perturbed episodes whose control is missing or ended in an error."""
     both: int
@@ -104,9 +104,9 @@ class Drop(Result):
     stopped: bool
     """Whether one of the conditions, or the control, was stopped early, which biases the change."""
     rows: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
-    """Pairs, one row each: task, start, condition, instruction, control_success, success."""
+    """Table of pairs, one row each: task, start, condition, instruction, control_success, success."""
     table: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
-    """Starts, one row each: task, start, control, perturbed (successes of each), count."""
+    """Starts, one row each: task, start, control, perturbed (numbers of successes), count (of pairs)."""
 
     @property
     def certain(self) -> bool:
@@ -123,10 +123,10 @@ def drops(
 ) -> tuple[Drop, ...]:
     """Return the drop of every group of perturbed episodes that share the columns ``by``, in order of appearance.
 
-    A family is an axis (words, world, senses), or the experiment without one; the axes themselves are one family.
-    Changes after which success is not expected are separate. Without ``resampling``, the bootstrap, which takes most
-    of the time, is skipped. ``stopped`` are the conditions that were stopped early. Groups without a control are left
-    out. Raises MeasureError if no group is left.
+    A family holds the drops of an axis (words, world, senses) or, without axes, of the experiment; the drops by
+    axis are one family. Changes after which success is not expected form separate families. Without
+    ``resampling``, the bootstrap, which takes most of the time, is skipped. ``stopped`` are the conditions that
+    were stopped early. Groups without a control are left out. Raises MeasureError if no group is left.
     """
     rows = frames.valid_rows(frame)
     if absent := set(by) - set(frame.columns):
@@ -177,7 +177,7 @@ def pool_drops(drops: Sequence[Drop]) -> Drop:
 
 
 def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
-    """Compute the statistics of pairs; ``early``: whether a condition, or the control, was stopped early."""
+    """Compute the statistics of pairs; ``early``: whether a condition or the control was stopped early."""
     table = frames.start_table(rows)
     both_succeed = frames.sums(rows, frames.START, kept=pl.col("success") * pl.col("control_success"))[:, 0]
     outcomes = frames.outcome_counts(table)
@@ -316,11 +316,11 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
                 "p", "p", value=lambda drop: one_sided_p(drop.change, drop.p) if drop.plausible else drop.p
             ),
             "p_holm",
-            note="Paired differences from the control with the same task and seed, or with the requested task; 95 % "
-            "Newcombe intervals over starts. Both p values belong to one test. Where success is expected, the test is "
-            "exact and one-sided (for a loss; 1 for a gain), and Holm p is adjusted for all tests. Where success is "
-            "not expected, a loss is not a flaw: both p values are two-sided, and Holm p is adjusted within "
-            "the family.",
+            note="Paired differences from the control with the same task and seed, or from that of the requested "
+            "task; 95 % Newcombe intervals over starts. Both p values are from the same test. Where success is "
+            "expected, it is exact and one-sided (for a loss; 1 for a gain), and Holm p is adjusted for all tests. "
+            "Where success is not expected, a loss is not a flaw: both p values are two-sided, and Holm p is adjusted "
+            "within the family.",
         )
 
     def draw(drops: Sequence[Drop], report: ReportedRun) -> Drawing:
@@ -337,7 +337,7 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
         if not all(drop.plausible for drop in largest):
             remarks += " Grey diamonds: changes after which success is not expected."
         if len(drops) > MOST:
-            remarks += f" Of {len(drops)} conditions, the {MOST} largest losses are shown."
+            remarks += f" Of {len(drops)} conditions, only the {MOST} with the largest losses are shown."
         caption = (
             f"{wording.plural(sum(drop.pairs for drop in drops), 'pair')} of a perturbed episode and the control with "
             "the same task and seed. Lines: 95 % Newcombe intervals over starts. p: exact test for a loss, by sign "

@@ -29,7 +29,7 @@ from assay.support.stats.intervals import Interval, student_over_tasks, widen_to
 from assay.support.stats.significance import sign_flip
 
 FAIR = 0.5
-"""Fraction of the controls' success below which a policy fails at new goals, which may be harder."""
+"""Fraction of the controls' success below which a policy counts as failing at new goals, which may be harder."""
 _ROWS = ("id", "experiment", "task", "seed", "start", "condition", "outcome", "success", "initial_positions")
 
 
@@ -59,8 +59,8 @@ class OtherTasks(Result):
     asked: tuple[Drop, ...]
     """Drop in each condition relative to the controls of the requested task.
 
-    The last drop pools all requests for one task or, without such requests, all requests for two tasks; pooling both
-    would use the same controls twice.
+    The last drop pools all requests for one task or, without such requests, all requests for two tasks; pooling
+    both kinds would use the same controls twice.
     """
     new: NewGoals | None
     unmatched: int
@@ -80,7 +80,7 @@ def other_tasks(run: RunData) -> OtherTasks:
     goals = {str(task): atoms(truth) for task, truth in first.iter_rows()}
 
     def find_partner(row: dict[str, str]) -> str | None:
-        """Return the other task of a goal that combines the episode's own task with another one."""
+        """Return the other task in a goal that combines it with the episode's own task."""
         own, goal = goals.get(row["task"]), atoms(row["truth"])
         if own is None or not own < goal:
             return None
@@ -129,7 +129,7 @@ def other_tasks(run: RunData) -> OtherTasks:
 
 
 def _with_controls(single: pl.DataFrame, double: pl.DataFrame, usual: pl.DataFrame) -> pl.DataFrame:
-    """Return the requests, with the requested task as their task, and the controls of the requested tasks."""
+    """Return the requests, with the requested task in the column task, and the controls of the requested tasks."""
     name = (pl.col("task") + " and " + pl.col("_partner")).alias("task")
     second = usual.select(pl.col("task").alias("_partner"), "seed", (pl.col("success") == 1).alias("_other"))
     wanted = double.select("task", "_partner").unique(maintain_order=True)
@@ -146,7 +146,7 @@ def _with_controls(single: pl.DataFrame, double: pl.DataFrame, usual: pl.DataFra
 
 
 def replace_other_tasks(drops: Sequence[Drop], other: OtherTasks | None) -> tuple[Drop, ...]:
-    """Return the drops of conditions or changes, with requests for other tasks compared with the requested task.
+    """Return the drops of conditions or changes; requests for other tasks are compared with those tasks' controls.
 
     New goals are kept without a test: p is 1.
     """

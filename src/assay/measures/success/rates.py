@@ -46,12 +46,12 @@ class Rate(Result):
     stopped: bool = False
     """Whether a condition of the group was stopped early.
 
-    The rate is then biased, which only the interval of the stopping rule's confidence sequence accounts for.
+    The rate is then biased, and only the interval from the stopping rule's confidence sequence allows for this.
     """
 
 
 RATE = ("successes", "count", "errors", "rate", "interval")
-"""Fields of a rate that are shown in tables."""
+"""Fields of a success rate that tables show."""
 
 
 def success_rate(frame: pl.DataFrame, stopped: Mapping[str, Mapping[str, Any]] | None = None) -> Rate:
@@ -68,8 +68,8 @@ def rates(
     """Return the success rates of the groups that share the columns ``by``, in order of appearance.
 
     Episodes without a value in one of the columns belong to no group. Tasks are fixed; starts and variants are
-    sampled. The interval allows for the correlation of episodes that share a start or variant. A condition
-    that was ``stopped`` early has the interval of its confidence sequence, which is valid at any stopping time.
+    sampled. The interval allows for the correlation of episodes that share a start or variant. The interval of a
+    condition that was ``stopped`` early is its confidence sequence's, valid at any stopping time.
     """
     for name in by:
         if name not in frame.columns:
@@ -205,7 +205,7 @@ SUCCESS = "Success and drops"
 EXPECTED = "; only changes after which success is expected."
 SUCCESS_RATE = Measure(
     "success_rate",
-    "Success in perturbed episodes in which success is expected; in the controls, if none exist.",
+    "Success in perturbed episodes in which success is expected or, without such episodes, in the controls.",
     lambda run: success_rate(run.perturbed if len(run.perturbed) else run.plausible, run.stopped),
     sentences=success_sentences,
     numbers=lambda rate, profile: (

@@ -1,7 +1,8 @@
 """Cost of each change in each task, and comparison of the changes, from the informative starts.
 
-Only a start whose control succeeds can lose success. *Kept* success is the fraction of such pairs that still succeed:
-a policy with 20 % success that keeps all of it is robust, one with 90 % that keeps half of it is not.
+Only a start whose control succeeds can lose success. *Kept* success is the fraction of pairs with such a start
+that still succeed: a policy with 20 % success that keeps all of it is robust, one with 90 % that keeps half of it
+is not.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class TaskChanges(Result):
     alike_p: float | None
     """p value for equal costs of all changes (Mantel-Haenszel, within starts); None for fewer than two changes."""
     uneven: dict[str, float]
-    """Change -> p value for equal cost in all tasks, by permutation of starts between tasks."""
+    """Change -> p value of a test for equal costs in all tasks, by permutation of starts between tasks."""
     rows: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
     """Perturbed episodes with their control's outcome, one row each.
 
@@ -240,13 +241,13 @@ def measure_cells(change: str, rows: pl.DataFrame) -> list[TaskChange]:
 
 
 def by_cell(rows: pl.DataFrame) -> dict[tuple[str, str], np.ndarray]:
-    """Return task and change -> control, perturbed and count of each start, (starts, 3), in the order of the rows."""
+    """Map task and change to control, perturbed and count of each start: (starts, 3), in the order of the rows."""
     table = frames.start_table(rows, "change")
     return {key: frames.outcome_counts(cell) for key, cell in frames.group_rows(table, ("task", "change"))}
 
 
 def alike_p(rows: pl.DataFrame) -> float:
-    """Return the p value for equal costs of all changes, from starts whose controls succeed, permuted within starts.
+    """Test for equal costs of all changes, by permutation within the starts whose controls succeed; return p.
 
     In the generalised Mantel-Haenszel test, the statistic is the deviation of the successes by change from the mean of
     their start, divided by its covariance; it follows a chi-squared distribution.
@@ -271,7 +272,7 @@ def alike_p(rows: pl.DataFrame) -> float:
 
 
 def uneven_p(rows: pl.DataFrame) -> float | None:
-    """Return the p value for equal cost in all tasks, by permutation of starts between tasks.
+    """Return the p value of a test for equal costs in all tasks, by permutation of starts between tasks.
 
     None for a single task.
     """
@@ -301,15 +302,15 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table:
         "kept",
         "Success kept where the control succeeds",
         result.costs,
-        note="Pairs whose control succeeds; Wilson intervals over starts. Share of the loss: fraction of all successes "
-        "lost under all changes, which also depends on the number of episodes. Minus other changes: success kept "
+        note="Pairs whose control succeeds; Wilson intervals over starts. Share of the loss: the change's share of all "
+        "lost successes, which also depends on its number of episodes. Minus other changes: success kept "
         f"under this change minus success kept under the others from the same starts. {alike}",
         shown_at_once=True,
     )
 
 
 def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table:
-    """Return a table of the cost of each change in these tasks, and in tasks in general if these are a sample."""
+    """Return a table of the cost of each change in these tasks and, taken as a sample, in general."""
     drops = report.profile.get(CHANGES) or ()
     return Table.of(
         "over-tasks",
@@ -343,7 +344,7 @@ def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None
         *("change", "task", "pairs", "starts", "telling", "control", "perturbed"),
         Column("difference", "change", value=lambda cell: cell.perturbed - cell.control),
         *("p", "more_p"),
-        note="p of a loss: in that task, one-sided, exact over starts, not adjusted. More than in other tasks: more "
+        note="p of a loss: within the task, one-sided, exact over starts, not adjusted. More than in other tasks: more "
         "starts are lost than in the other tasks, adjusted (Holm) over the tasks of the change. Informative starts are "
         f"those whose control succeeds. {verdict} (permutation of starts between tasks).",
     )
@@ -379,7 +380,7 @@ def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
             f"95 % interval {wording.between(cost.more_interval, 100)})"
             for cost in worse
         )
-        yield f"Cost more than the other changes in the same starts: {names}."
+        yield f"Changes that cost more than the others in the same starts: {names}."
 
 
 TASK_CHANGES = Measure(

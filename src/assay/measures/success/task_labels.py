@@ -1,4 +1,4 @@
-"""Success by task label, and whether success is lower on tasks with a label than on the other tasks."""
+"""Success by task label, and whether it is lower on tasks with a label than on tasks without it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def label_families(frame: pl.DataFrame) -> list[str]:
 
 
 def with_each_label(frame: pl.DataFrame, family: str) -> pl.DataFrame:
-    """Return one row for each of an episode's labels in a family, with only that label in the family's column."""
+    """Repeat each episode for each of its labels in a family, with only that label in the family's column."""
     name = f"{COLUMN}{family}"
     labels = pl.col(name).map_elements(lambda text: list(read(text)), return_dtype=pl.List(pl.String))
     return frame.drop_nulls(name).with_columns(labels).explode(name)
@@ -101,7 +101,7 @@ def _against_others(tasks: pl.DataFrame, rate: Rate) -> Rate:
 
 
 def _test_labels(profiles: Profiles) -> Iterator[FlawTest]:
-    """Test the label with the most significant loss compared with tasks without the label, if there are many tasks."""
+    """Test the label whose tasks lose most significantly compared with other tasks, if there are many tasks."""
     for run, profile in profiles:
         evidence = []
         for family, values in (profile.get(LABELS) or {}).items():
@@ -134,7 +134,7 @@ def labels_table(families: Mapping[str, Sequence[Rate]], report: ReportedRun) ->
 
 
 Spoke = tuple[str, str]
-"""Label family and label."""
+"""A label family and a label in it."""
 
 
 def spokes_of(runs: Iterable[Mapping[str, Sequence[Rate]]]) -> list[Spoke]:

@@ -40,8 +40,8 @@ UNTIMED = "_untimed"
 LIMITED = "limit_factor"
 """Label with the time limit of an episode, as a multiple of the reference time; null for none."""
 REFERENCE_NOTE = (
-    "Limits are multiples of a reference time: the human time, if the run has one (times=FILE); otherwise the time of "
-    "the demonstrator in the same episode, if known; otherwise the median over the successful controls of the task."
+    "Limits are multiples of a reference time: the human time, if the run has it (times=FILE); otherwise the time of "
+    "the demonstrator in the same episode, if known; otherwise the median time of the task's successful controls."
 )
 
 
@@ -63,7 +63,7 @@ class Limits(Result):
 
     limits: tuple[Limit, ...]
     reference: dict[str, float]
-    """Reference time by task, in control steps; the median if the episodes of a task have several."""
+    """Reference time by task, in control steps; the median if the episodes of a task have different ones."""
     unknown: int
     """Number of episodes excluded because their task has no reference time."""
 
@@ -118,7 +118,7 @@ def time_limits(frame: pl.DataFrame, factors: Sequence[float | None] = FACTORS) 
 def limits_by(
     frame: pl.DataFrame, by: Sequence[str], factors: Sequence[float | None] = FACTORS
 ) -> dict[tuple[Label, ...], tuple[Limit, ...]]:
-    """Return success within each limit that the run determines, for each group defined by the columns ``by``.
+    """Return success within each limit for which the run suffices, for each group defined by the columns ``by``.
 
     A failure counts as a failure within every limit, with or without a reference time. A success without a reference
     time cannot be judged, so its task is left out of results with a limit. Raises MeasureError if no limit can be
@@ -181,7 +181,7 @@ def add_references(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def possible(rows: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> list[float | None]:
-    """Return the limits that the episodes determine: those up to their own limit, and no limit only if none had one."""
+    """Return the limits that can be evaluated: up to the episodes' own limit; no limit only if none had one."""
     own = min(rows[LIMITED].drop_nulls().to_list(), default=math.inf) if LIMITED in rows.columns else math.inf
     return [factor for factor in factors if (math.inf if factor is None else factor) <= own]
 
@@ -207,7 +207,7 @@ def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> 
 def no_mistakes(
     frame: pl.DataFrame, by: Sequence[str] = ("condition",), ignoring: Sequence[str] = ()
 ) -> tuple[NoMistakes, ...]:
-    """Return the rate of success in the minimum number of actions, if that is known, by group.
+    """Return the rate of success with the minimum number of actions, if that number is known, by group.
 
     The columns ``ignoring`` describe the initial state and do not distinguish variants of a task.
     """

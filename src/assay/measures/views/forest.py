@@ -18,11 +18,11 @@ MOST = 60
 SHARES = (-0.02, 1.02)
 """Limits of an axis of fractions, with room for marks at both ends."""
 LETTERS = 7.2
-"""Font size of the notes in points."""
+"""Font size of the notes, in typographic points."""
 CHARACTER = 4.4
-"""Mean width of a character of the notes in points."""
+"""Mean width of a character in the notes, in typographic points."""
 LONGEST = 30
-"""Maximum length of a label, without the experiment's name, that leaves room for a plot in a paper's column."""
+"""Maximum length of a label, without the experiment's name, at which a plot still fits into a paper's column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Mark:
     value: float
     interval: Interval | None
     notes: tuple[str, ...] = ()
-    """Numbers beside the row."""
+    """Texts beside the row, for example numbers."""
     filled: bool = True
     """Whether the mark is filled, for a significant result, or hollow."""
     color: str = style.BLUE
@@ -49,7 +49,7 @@ class Mark:
     def of_rate(
         cls, label: str, rate: float, interval: Interval | None, hits: int, count: int, **look: Any
     ) -> Mark:
-        """Return the row for a rate, with the rate and its interval in percent and both counts as notes."""
+        """Return the row for a rate, with the rate and its interval in percent, and both counts, as notes."""
         notes = (percent(rate), between(interval, 100), f"{hits:,}/{count:,}")
         return cls(label, rate, interval, notes, **look)
 
@@ -73,9 +73,9 @@ def forest_drawing(
     least: float = 0.0,
     finish: Callable[[Any], None] = lambda axes: None,
 ) -> Drawing:
-    """Return a forest plot as wide as the page; ``unit`` is the unit of the axis, ``finish`` draws more on the axes.
+    """Return a forest plot as wide as the page; ``unit`` is the axis's unit, and ``finish`` adds to the axes.
 
-    An axis in points is for changes (`Mark.of_change`): it includes 0, and ``heads`` are those of further notes.
+    The unit ``points`` is for changes (`Mark.of_change`): the axis includes 0, and ``heads`` are further headings.
     """
     if unit == "points":
         heads, zero, least = ("points", "95 % interval", *heads), 0.0, 0.1
@@ -155,7 +155,7 @@ def forest(
 
 
 def note(axes: Axes, text: str, end: float, place: float, colour: str = style.INK) -> None:
-    """Write text beside the axes at a row, ending ``end`` points to the right of the axes."""
+    """Write text beside the axes in a row, ending ``end`` typographic points to the right of the axes."""
     axes.annotate(
         text,
         (1.0, place),

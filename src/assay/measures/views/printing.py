@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # see style.py: matplotlib is loaded when a figure is drawn
 
 Format = Literal["pdf", "svg"]
 COLUMN, PAGE = 3.25, 6.75
-"""Widths of a column and of a two-column page in most conference styles, in inches."""
+"""Widths, in inches, of a column and of a two-column page in most conference styles."""
 _UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
 FONT = "DejaVu Sans"
 """Default font, which is bundled with matplotlib."""
@@ -56,7 +56,7 @@ class Print:
             inches = float(match[1]) * _UNITS[match[2]]
         if not 1.5 <= inches <= 20:
             raise RunError(
-                f"--width '{width}': expected column, page, or 1.5 to 20 inches such as 3.25in, 8.5cm, 240pt"
+                f"--width '{width}': expected column, page, or 1.5 to 20 inches, as in 3.25in, 8.5cm or 240pt"
             )
         if font is not None:
             from matplotlib.font_manager import fontManager

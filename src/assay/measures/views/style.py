@@ -1,7 +1,7 @@
 """Style of figures, their shared elements, and reproducible rendering: the same run gives the same bytes.
 
-The colours are those of Okabe and Ito, which are safe for colour blindness, and cividis. Series also differ in their
-markers, for print without colours. Text is kept as text, so that it can be searched and copied.
+The colours are Okabe and Ito's, which are safe for colour-blind readers, and cividis. Series also differ in their
+markers, for printing in black and white. Text is kept as text, so that it can be searched and copied.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def stacked_bars(
 ) -> None:
     """Draw a horizontal bar of fractions for each name, from top to bottom.
 
-    Each part is the lengths of its segments (names,) and keyword arguments for ``Axes.barh``.
+    Each part consists of the lengths of its segments (names,) and of keyword arguments for ``Axes.barh``.
     """
     left = np.zeros(len(names))
     for lengths, look in parts:
@@ -187,7 +187,7 @@ def stacked_bars(
 
 
 def legend_below(figure: Figure, count: int, columns: int = 2) -> None:
-    """Add a legend of ``count`` series, from the first axes, below the figure; a single series needs none."""
+    """Add a legend for the ``count`` series of the first axes below the figure; a single series needs none."""
     if count > 1:
         handles, labels = figure.axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(count, columns))

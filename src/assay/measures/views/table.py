@@ -26,8 +26,8 @@ from assay.support.stats.intervals import Interval
 
 Value = str | int | float | bool | Interval | None
 Kind = Literal["text", "count", "share", "chance", "change", "p", "number", "metres"]
-"""Format of a column. Share and change are fractions, formatted as percentages and percentage points; a chance is a
-fraction that may be tiny."""
+"""Format of a column. A share is a fraction, formatted as a percentage; a change is a difference of fractions, in
+percentage points; a chance is a fraction that may be tiny."""
 
 _DIGITS = {"share": 1, "change": 1, "number": 2, "metres": 3}
 _LATEX = {
@@ -213,7 +213,7 @@ def declared_columns(kind: type) -> dict[str, Column]:
 
 @cache
 def _find_column(kind: type, path: str) -> Column:
-    """Return the column of a field from its name, or from the dotted path to it, with an optional heading."""
+    """Return the column of a field from its name, or from its dotted path, which may be followed by a heading."""
     path, _, heading = path.partition(" as ")
     if heading:
         return replace(_find_column(kind, path), name=heading)

@@ -41,14 +41,14 @@ def points(change: float) -> str:
 
 
 def between(interval: Interval | None, scale: float = 1.0, digits: int = 1) -> str:
-    """Format both bounds of an interval, multiplied by ``scale``."""
+    """Format the bounds of an interval, both multiplied by ``scale``."""
     if interval is None:
         return NOT
     return f"{number(scale * interval.low, digits)} to {number(scale * interval.high, digits)}"
 
 
 def negate(interval: Interval) -> Interval:
-    """Return the interval of the negated value: of a loss, from that of a change."""
+    """Return the interval of the negated value, for example of a loss from that of a change."""
     return Interval(-interval.high, -interval.low, interval.method)
 
 

@@ -1,4 +1,4 @@
-"""Cost of other names: objects referred to by a name that the task's original instruction does not use."""
+"""Cost of other names: instructions that call objects by a name that the original instruction does not use."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NameGap(Result):
     p: Annotated[float, Column("p", "p")]
     """Exact p value, over strata and within them."""
     table: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
-    """Strata, one row each: task, manner, and the successes and episodes of each side."""
+    """Strata, one row each: task, manner, hits, count (names kept), mine_hits, mine_count (names changed)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +86,13 @@ def name_gaps(frame: pl.DataFrame) -> NameGaps:
 
 
 def pool_names(gaps: Sequence[NameGap]) -> NameGap:
-    """Pool the same gap over several runs of a policy."""
+    """Pool gaps, all for the same noun or all for any noun, over several runs of a policy."""
     table = pl.concat([gap.table for gap in gaps])
     return _measure_gap(gaps[0].noun, table.group_by("task", "manner", maintain_order=True).sum())
 
 
 def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
-    """Compare kept with changed names within the strata that have both; None if none exist."""
+    """Compare kept with changed names within the strata that have both; None if there are no such strata."""
     table = two_sides(rows, ("task", "manner"), pl.col("change") == Change.NAMES)
     return _measure_gap(noun, table) if len(table) else None
 
@@ -165,8 +165,9 @@ def names_figure(result: NameGaps, report: ReportedRun) -> Drawing:
     ]
     caption = (
         f"Wordings that change a name, compared with wordings of the same tasks that keep all names, over "
-        f"{plural(result.overall.strata, 'stratum', 'strata')} (task x phrasing of the action); below, each noun that "
-        f"was renamed alone. Lines: 95 % Newcombe intervals over strata; p: exact, not adjusted; filled: p < {SURE:g}."
+        f"{plural(result.overall.strata, 'stratum', 'strata')} (task x phrasing of the action); below, by noun: "
+        f"only this noun was renamed. Lines: 95 % Newcombe intervals over strata; p: exact, not adjusted; filled: "
+        f"p < {SURE:g}."
     )
     along, heads = "change in success with another name, points", ("name kept", "changed", "p")
     groups = {"": marks[:MOST]}
@@ -175,13 +176,13 @@ def names_figure(result: NameGaps, report: ReportedRun) -> Drawing:
 
 NAMES = Measure(
     "names",
-    "Instructions that keep all names, compared with instructions that change one, overall and for each noun.",
+    "Instructions that keep all names, compared with instructions that change names, overall and for each noun.",
     lambda run: name_gaps(run.changed),
     needs=("instruction",),
     panels=(Panel(WORDS, (names_table,), (names_figure,)),),
     sentences=lambda result, profile: [
         f"With paraphrased instructions it succeeds in {gap.kept:,} of {gap.kept_count:,} that keep all names and in "
-        f"{gap.changed:,} of {gap.changed_count:,} that change one: {points(gap.change)} points "
+        f"{gap.changed:,} of {gap.changed_count:,} that change names: {points(gap.change)} points "
         f"(95 % interval {between(gap.interval, 100)})."
         for gap in (result.overall,)
     ],

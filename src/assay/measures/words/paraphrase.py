@@ -45,9 +45,9 @@ class Grid(Result):
     cells: tuple[GridCell, ...]
     """Cells with episodes, row by row."""
     objects: tuple[Rate, ...]
-    """Success by way of naming objects, over all phrasings, excluding the control."""
+    """Success for each way of naming objects, over all phrasings, excluding the control."""
     actions: tuple[Rate, ...]
-    """Success by phrasing of the action, over all ways of naming objects, excluding the control."""
+    """Success for each phrasing of the action, over all ways of naming objects, excluding the control."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Correlation(Result):
     p: float
     """p value by permutation of the grid's rows and columns, because cells of one row or column are not independent."""
     interval: Interval
-    """Fisher interval, widened for the dependence between cells."""
+    """Fisher's interval, widened for the dependence between cells."""
 
 
 def paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
@@ -299,11 +299,11 @@ DISTANCES = {
     "structural_distance": ("Figure 10", "Mean structural distance, 1 - S_T, of each cell"),
     "keyword_distance": ("Figure 11", "Mean keyword distance, 1 - S_K, of each cell"),
 }
-"""Distance of `CellStats` -> its figure in the paper, and its title."""
+"""Distance in `CellStats` -> number of its figure in LIBERO-Para, and its title."""
 
 
 def counts_table(stats: GridStats) -> Table:
-    """Return Table 8: the number of paraphrases in each cell."""
+    """Return LIBERO-Para's Table 8: the number of paraphrases in each cell."""
     counts = {key: cell.count for key, cell in stats.cells.items()}
     rows = [
         (action, *(counts.get((names, action)) for names in OBJECTS), stats.total(action=action))
@@ -324,7 +324,7 @@ def counts_table(stats: GridStats) -> Table:
 
 
 def originals_table(stats: GridStats) -> Table:
-    """Return Table 9: the number of paraphrases of each original instruction."""
+    """Return LIBERO-Para's Table 9: the number of paraphrases of each original instruction."""
     return Table(
         "originals",
         "Paraphrases of each original instruction",
@@ -334,7 +334,7 @@ def originals_table(stats: GridStats) -> Table:
 
 
 def names_table(stats: GridStats) -> Table:
-    """Return Figure 12 as a table: the names of each object in the original instructions."""
+    """Return LIBERO-Para's Figure 12 as a table: the names of each object in the original instructions."""
     from assay.perturb.words.grid.table import object_names  # loads the simulator
 
     names = object_names(stats.originals)
@@ -352,10 +352,10 @@ def names_table(stats: GridStats) -> Table:
 
 
 def distance_grid(stats: GridStats, which: str) -> Drawing:
-    """Plot Figure 5, 10 or 11: the mean distance of each cell."""
+    """Plot LIBERO-Para's Figure 5, 10 or 11: the mean distance of each cell."""
     cells = {key: value for key, cell in stats.cells.items() if (value := getattr(cell, which)) is not None}
     if not cells:
-        raise MeasureError("the paraphrases have no similarities; add them with `assay words score`")
+        raise MeasureError("the paraphrases have no similarity scores; add them with `assay words score`")
     scored = sum(cell.scored for cell in stats.cells.values())
     unscored = stats.paraphrases - scored
     left = f"; {unscored:,} without similarities are left out" if unscored else ""

@@ -25,7 +25,7 @@ STRATUM = ("task", "object")
 
 @dataclass(frozen=True, slots=True)
 class ActionGap(Result):
-    """Wordings with one phrasing of the action, compared with those with other phrasings; names are kept."""
+    """Wordings that use one phrasing of the action, compared with other phrasings; object names are kept."""
 
     action: str
     successes: int
@@ -33,9 +33,9 @@ class ActionGap(Result):
     count: int
     """Number of episodes with this phrasing."""
     others: int
-    """Number of successes with any other phrasing."""
+    """Number of successes with the other phrasings."""
     others_count: int
-    """Number of episodes with any other phrasing."""
+    """Number of episodes with the other phrasings."""
     change: float
     """Success with this phrasing minus success with the others, within strata weighted by information."""
     interval: Interval
@@ -43,7 +43,7 @@ class ActionGap(Result):
     strata: int
     """Number of strata with both kinds of wording: tasks x ways of naming objects."""
     p: float
-    """Exact p value: the larger of two, one from wordings within strata, one from episodes within strata and seeds."""
+    """Exact p value: the larger of two, from permuting wordings in strata, and episodes in strata and seeds."""
     p_holm: float = 1.0
     """p value adjusted for all phrasings (Holm)."""
 
@@ -94,7 +94,7 @@ def pool_actions(parts: Sequence[pl.DataFrame]) -> ActionGaps:
 
 
 def _test_phrasings(profiles: Profiles) -> Iterator[FlawTest | Untested]:
-    """Test the costliest phrasing of the action against all others; names are kept."""
+    """Test the costliest phrasing of the action against all other phrasings; object names are kept."""
     runs, results = findings.select_results(profiles, ACTIONS)
     if not results:
         return
@@ -122,11 +122,11 @@ ACTIONS = Measure(
 
 
 SURFACE_LABEL = "surface"
-"""Label of episodes whose instruction differs in spelling or punctuation; its value is the variant."""
+"""Label of episodes whose instruction differs only in spelling or punctuation; its value names the variant."""
 
 
 def _test_forms(profiles: Profiles) -> Iterator[FlawTest | Untested]:
-    """Test the cost of all forms together, and of each form, the costliest first."""
+    """Test the cost of rewriting the same words: of all forms together, and of each form, the costliest first."""
     runs, results = findings.select_results(profiles, SURFACE)
     by_form: dict[str, list[Drop]] = {}
     for drop in (drop for result in results for drop in result):
@@ -150,7 +150,7 @@ def _test_forms(profiles: Profiles) -> Iterator[FlawTest | Untested]:
 
 SURFACE = Measure(
     "surface",
-    "Paired difference from the control when the same words are written differently, by form.",
+    "Paired difference from the control if the same words are written differently, by form.",
     lambda run: drops(run.frame, (SURFACE_LABEL,), stopped=run.stopped),
     needs=(SURFACE_LABEL,),
     tests=_test_forms,
@@ -195,7 +195,7 @@ def _test_nonsense(profiles: Profiles) -> Iterator[FlawTest | Untested]:
 
 NONSENSE = Measure(
     "nonsense",
-    "How often the task's goal is reached although the instruction does not ask for it.",
+    "How often the task's goal is reached although the instruction does not request it.",
     nonsense,
     tests=_test_nonsense,
 )

@@ -2,8 +2,8 @@
 
 PD(a) = 1 - (a S_K + (1 - a) S_T)        PRIDE(a) = 100 sum(success PD) / sum(PD)
 
-The weight a balances keywords against structure. PD is linear in a, so PRIDE follows from sums of success and
-similarities.
+The weight ``a`` balances keywords against structure. PD is linear in ``a``, so PRIDE follows from sums of success
+and similarities.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Pride(Result):
     episodes: Annotated[int, Column("episodes", "count")]
     wordings: Annotated[int, Column("wordings", "count")]
     unscored: Annotated[int, Column("unscored", "count")]
-    """Number of excluded paraphrases without similarities."""
+    """Number of paraphrases that are excluded because they have no similarities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Sweep(Result):
     slope: float
     """Slope of the fitted line, per unit of alpha: negative if keywords cost more than structure."""
     interval: Interval | None
-    """Linearised interval of the slope over starts and wordings; None if there are too few, or all succeed."""
+    """Linearised interval of the slope over starts and wordings; None if wordings are too few, or all succeed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Overestimation(Result):
 
     overestimation: float
     interval: Interval | None
-    """Linearised interval over starts and wordings; None if there are too few, or all succeed."""
+    """Linearised interval over starts and wordings; None if wordings are too few, or all succeed."""
     success_rate: float
     """Success rate of the scored paraphrases."""
     pride: float
@@ -136,7 +136,7 @@ class _Sums:
         self.totals = self._parts.sum(axis=0, keepdims=True)
 
     def value(self, totals: np.ndarray, alpha: float) -> np.ndarray:
-        """Return PRIDE for totals (draws, 6): (draws,)."""
+        """Return PRIDE, (draws,), from the totals of the sums, (draws, 6)."""
         hits = alpha * totals[:, self.KEYWORDS_HIT] + (1 - alpha) * totals[:, self.STRUCTURE_HIT]
         weights = alpha * totals[:, self.KEYWORDS] + (1 - alpha) * totals[:, self.STRUCTURE]
         return np.asarray(100 * hits / weights)
@@ -206,7 +206,7 @@ def pride_sentences(pride: Pride, profile: Profile) -> Iterator[str]:
     """Yield sentences about PRIDE, and whether the success rate overestimates it."""
     over = profile.get(OVERESTIMATION)
     text = (
-        f"Weighted by the instruction's distance from the original, its success (PRIDE) is "
+        "The policy's success, weighted by the instructions' distance from the originals (PRIDE), is "
         f"{wording.number(pride.pride)} of 100 (95 % interval {wording.between(pride.interval)})"
     )
     if over is not None and over.interval is not None and not over.interval.low <= 0 <= over.interval.high:

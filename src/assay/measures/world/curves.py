@@ -29,18 +29,18 @@ class CurvePoint(Result):
     """One point of a curve."""
 
     at: float
-    """Magnitude of the change (level, metres or rung); 0 for a control without the label."""
+    """Magnitude of the change (a level, step or distance in metres); 0 for a control without the label."""
     condition: Annotated[str | None, Column("condition")]
-    """Condition, if all episodes at the point share it."""
+    """Condition, if all episodes at this point have the same one."""
     plausible: bool
     """Whether success is expected."""
     rate: Rate
     change: Annotated[float | None, Column("against the point before", "change")] = None
-    """Difference from the previous point over shared starts; None if there are no such starts."""
+    """Difference from the previous point over shared starts; None if there are no shared starts."""
     interval: Annotated[Interval | None, Column("its 95 % interval", "change")] = None
     """Newcombe interval over starts; includes 0 if the test is not significant."""
     starts: Annotated[int, Column("starts", "count")] = 0
-    """Number of shared starts."""
+    """Number of starts shared with the previous point."""
     p: Annotated[float | None, Column("p", "p")] = None
     """Exact p value of a test over and within starts."""
 
@@ -57,7 +57,7 @@ class DistanceRate(Result):
 
 @dataclass(frozen=True, slots=True)
 class Onset(Result):
-    """Displacements at which success is significantly below that of the control, and the largest one below them."""
+    """Displacements with significantly less success than the control, and the largest displacement below these."""
 
     lost: tuple[DistanceRate, ...]
     kept: DistanceRate | None
@@ -72,7 +72,7 @@ class SuccessCurve(Result):
     steps: tuple[CurvePoint, ...]
 
     def onset(self) -> Onset | None:
-        """Return the points from which on success is significantly below the control's; None if there are none."""
+        """Return the last points, all with success significantly below the control's; None if there are none."""
         control = self.steps[0].rate.interval
         if self.steps[0].at or control is None:
             return None
@@ -169,7 +169,7 @@ def curve_figure(
     if len(runs) == 1 and worst.change is not None and worst.p is not None and worst.change < 0:
         at = _short_name(worst.condition) if named else f"{worst.at:g}"
         caption += (
-            f" The largest loss from one point to the next is at {at}: {signed_points(worst.change)} points "
+            f" The largest loss between neighbouring values is at {at}: {signed_points(worst.change)} points "
             f"(95 % interval {between(worst.interval, 100)}, Newcombe over {plural(worst.starts, 'start')}; "
             f"{p_phrase(worst.p)}, exact)."
         )
@@ -197,7 +197,7 @@ def _curve_measure(
 ) -> Measure[SuccessCurve]:
     """Return a measure of success as a function of a label, with its table and figure.
 
-    With ``all_rows``, it includes conditions in which success is not expected.
+    With ``all_rows``, the measure includes conditions in which success is not expected.
     """
 
     def table(result: SuccessCurve, report: ReportedRun) -> Table:
@@ -247,7 +247,7 @@ DISPLACEMENT = _curve_measure(
 DISSIMILARITY = _curve_measure(
     "dissimilarity",
     "dissimilarity",
-    f"Success by dissimilarity of the object to the original one{_EXPECTED}",
+    f"Success by dissimilarity between the object and the original object{_EXPECTED}",
     "Success by dissimilarity of the object",
     "another object",
     named=True,

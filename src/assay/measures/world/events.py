@@ -1,8 +1,8 @@
 """Events during episodes, and success after them.
 
-An event waits for a trigger, and a policy that never comes near the object never triggers it. Two numbers are therefore
-reported: the fraction of episodes in which the event happened, and the success rate of these episodes next to the
-success rate of their controls.
+An event waits for a trigger, and a policy that never comes near the object never triggers it. The report therefore
+contains two numbers: the fraction of episodes in which the event happened, and the success rate of these episodes
+next to the success rate of their controls.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def events_table(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Table
         *("after.successes as successes after it", "after.rate as success after it", "after.interval"),
         "control.rate as success of their controls",
         note="Success rate of the episodes in which the event happened; after a cancelled instruction, success means a "
-        "safe stop. At step: median. 95 % intervals: "
+        "safe stop. At step: median over these episodes. 95 % intervals: "
         f"{methods(outcome.after.interval for outcome in outcomes if outcome.after)}; errors are excluded.",
     )
 
@@ -163,7 +163,7 @@ def events_figure(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Draw
 
 
 def events_sentences(outcomes: Sequence[EventOutcome], profile: Profile) -> Iterator[str]:
-    """Describe the number of episodes with an event and their success rate."""
+    """Describe in how many episodes an event happened, and how many of these succeed."""
     happened = sum(outcome.happened.successes for outcome in outcomes)
     count = sum(outcome.happened.count for outcome in outcomes)
     if not count:

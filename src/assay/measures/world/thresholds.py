@@ -27,11 +27,11 @@ _ENDED = {
     "budget": "the budget is used up",
     "starts": "the seeds are used up",
     "controls": "no control succeeds, so no loss can be measured",
-    "refused": "the oracle solves none of its scenes",
+    "refused": "the oracle solves none of the changed scenes",
     "going on": "not finished",
 }
 META = "search"
-"""Key of the search in the metadata of a run: level, confidence, and the ladders searched."""
+"""Key of the search in the metadata of a run: level, confidence, and the magnitudes searched."""
 SECTION = "Smallest change that causes failure"
 
 
@@ -52,7 +52,7 @@ class AxisThreshold(Result):
     axis: Annotated[str, Column("axis")]
     unit: str
     magnitudes: tuple[float, ...]
-    """Magnitudes on the ladder, in ascending order."""
+    """Magnitudes that the search may try, in ascending order."""
     kept: float | None
     """Largest magnitude at which success is retained with confidence, or 0; None if no threshold fits."""
     lost: float | None
@@ -60,7 +60,7 @@ class AxisThreshold(Result):
     best: float | None
     """Most likely threshold; None if success is probably never lost, no threshold fits, or there are no episodes."""
     fits: bool
-    """Whether any threshold fits; otherwise success does not decrease with the magnitude."""
+    """Whether some threshold fits the outcomes; if not, success does not decrease with the magnitude."""
     points: tuple[AtMagnitude, ...]
     controls: int
     """Number of controls of the task without an error."""
@@ -69,7 +69,7 @@ class AxisThreshold(Result):
     episodes: Annotated[int, Column("episodes", "count")]
     """Number of episodes on this axis, excluding the controls."""
     ended: str
-    """Reason why the search ended: settled, budget, controls or starts; empty for other runs."""
+    """Reason why the search ended: settled, budget, controls or starts; empty for runs without a search."""
 
     @property
     def location(self) -> str:
@@ -106,7 +106,7 @@ class Thresholds(Result):
     """Anytime-valid confidence of each interval."""
     found: tuple[AxisThreshold, ...]
     cannot: tuple[str, ...]
-    """Sentences about the axes that do not apply to a task."""
+    """Sentences that state which axes do not apply to which tasks."""
 
 
 def thresholds(run: RunData) -> Thresholds:
@@ -160,12 +160,12 @@ def thresholds(run: RunData) -> Thresholds:
             )
         )
     if not results:
-        raise MeasureError("nothing was searched")
+        raise MeasureError("no threshold was searched for")
     return Thresholds(level, confidence, tuple(results), tuple(search.get("cannot", ())))
 
 
 def thresholds_table(result: Thresholds, report: object = None) -> Table:
-    """Make the table of thresholds by task and axis."""
+    """Make a table of the thresholds by task and axis."""
 
     note = (
         f"The threshold is the smallest magnitude at which fewer than {percent(result.level, 0)} of the starts with a "
@@ -217,12 +217,12 @@ def thresholds_figure(result: Thresholds, report: object = None) -> Drawing:
             row[0].set_ylabel("success kept")
 
     more = (
-        f" Only the first {MOST_PANELS} of {len(result.found)} are shown."
+        f" Only the first {MOST_PANELS} of {len(result.found)} panels are shown."
         if len(result.found) > MOST_PANELS
         else ""
     )
     caption = (
-        "Fraction of the starts with a successful control that still succeed; dots grow with the number of starts, "
+        "Fraction of the starts with a successful control that still succeed; larger dots represent more starts, "
         f"lines are 95 % Wilson intervals. Shaded: interval in which success falls below {percent(result.level, 0)} "
         f"(dashed), with an anytime-valid confidence of {percent(result.confidence, 0)}.{more}"
     )
@@ -247,7 +247,7 @@ def threshold_sentences(result: Thresholds, profile: Profile) -> Iterator[str]:
             confidence = percent(result.confidence, 0)
             yield f"Success is lost along {axis} at {texts[0]} (confidence {confidence} each)."
         if open_:
-            yield f"The threshold along {axis} is not settled: {texts[1]}."
+            yield f"The threshold along {axis} is not yet determined: {texts[1]}."
     if result.cannot:
         yield f"Not searched: {'; '.join(result.cannot)}."
 

@@ -117,7 +117,7 @@ class Severe(Optical):
 
 @perturbation
 class GaussianNoise(Severe):
-    """Adds noise that is redrawn at every step."""
+    """Adds noise that is sampled anew at every step."""
 
     kind = "senses/gaussian_noise"
     DEVIATION: ClassVar[float] = 0.03
@@ -178,7 +178,7 @@ class Brightness(_ToneFactor):
 
     kind = "senses/brightness"
     factor: float = within(0.0, 4.0)
-    """Factor on every colour: 0 is black, 1 leaves the image unchanged."""
+    """Factor by which every colour is multiplied: 0 is black, 1 leaves the image unchanged."""
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
         """Scale the tones."""
@@ -191,7 +191,7 @@ class Contrast(_ToneFactor):
 
     kind = "senses/contrast"
     factor: float = within(0.0, 4.0)
-    """Factor on the distance of every colour from the image's mean: 0 is plain grey."""
+    """Factor that multiplies the distance of every colour from the image's mean: 0 is plain grey."""
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
         """Scale the tones about their mean."""
@@ -201,11 +201,11 @@ class Contrast(_ToneFactor):
 
 @perturbation
 class MotionBlur(Severe):
-    """Blurs along a line, as if the camera moved; the direction is redrawn at every step."""
+    """Blurs along a line, as if the camera moved; the direction is sampled anew at every step."""
 
     kind = "senses/motion_blur"
     LENGTH: ClassVar[float] = 0.014
-    """Length per severity level, as a fraction of the longer side."""
+    """Length of the blur per severity level, as a fraction of the image's longer side."""
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
         """Average the image along a line."""
@@ -279,7 +279,7 @@ class GlassBlur(Severe):
 
 @perturbation
 class Patch(PictureSense):
-    """Puts a black patch on the lens, which does not move during an episode.
+    """Puts a black patch, which does not move during an episode, on the lens.
 
     The patch also hides depth and segmentation: both are 0 there.
     """
@@ -288,9 +288,9 @@ class Patch(PictureSense):
     size: float = within(0.01, 1.0)
     """Height and width of the patch, as a fraction of the image's height and width."""
     x: float | None = within(0.0, 1.0, default=None)
-    """Position between the left edge (0) and the right edge (1); drawn for each camera if None."""
+    """Position between the left edge (0) and the right edge (1); sampled for each camera if None."""
     y: float | None = within(0.0, 1.0, default=None)
-    """Position between the top (0) and the bottom (1); drawn for each camera if None."""
+    """Position between the top (0) and the bottom (1); sampled for each camera if None."""
 
     @property
     def opaque(self) -> bool:
@@ -312,11 +312,11 @@ class Patch(PictureSense):
 
 @dataclass(frozen=True, slots=True)
 class _Insensitive(PictureSense):
-    """A camera that shows a single image, made from the first one, during the entire episode."""
+    """A camera that shows a single image, derived from the first image, during the entire episode."""
 
     @property
     def opaque(self) -> bool:
-        """Whether the affected cameras show nothing of the current scene: always true."""
+        """Whether the affected cameras show nothing of the current scene, which is always the case."""
         return True
 
 
@@ -363,7 +363,7 @@ def _to_uint8(values: np.ndarray) -> np.ndarray:
 
 
 def _stretch_tile(tile: np.ndarray, height: int, width: int, drift: np.ndarray) -> np.ndarray:
-    """Stretch a periodic square tile over (height, width), shifted by fractions (2,) of its sides."""
+    """Stretch a periodic square tile over (height, width), shifted by the given fractions (2,) of its sides."""
     cells = len(tile)
     left, top = cells * (1 + drift % 1)
     box = (left, top, left + cells, top + cells)

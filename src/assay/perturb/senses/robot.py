@@ -18,7 +18,7 @@ from assay.sim.bare_mujoco import mujoco
 
 @perturbation
 class ActionNoise(Sense):
-    """Adds normally distributed errors to the arm's actions, redrawn at every step.
+    """Adds normally distributed errors to the arm's actions, sampled anew at every step.
 
     Actions remain within their limits; gripper commands are unchanged.
     """
@@ -103,7 +103,7 @@ class _InaccurateProprioception(Sense):
 
 @perturbation
 class ProprioceptionNoise(_InaccurateProprioception):
-    """Adds normally distributed errors to the proprioception, redrawn at every step.
+    """Adds normally distributed errors to the proprioception, sampled anew at every step.
 
     The errors are independent: joint errors do not affect the sensed pose of the end effector.
     """
@@ -111,7 +111,7 @@ class ProprioceptionNoise(_InaccurateProprioception):
     kind = "senses/proprioception_noise"
 
     def error(self, chance: Chance) -> np.ndarray:
-        """Draw the error for one step."""
+        """Sample the error for one step."""
         deviations = (self.position, self.rotation, self.joints, self.gripper)
         error: np.ndarray = chance.now().standard_normal(15) * np.repeat(deviations, (3, 3, 7, 2))
         return error
@@ -122,13 +122,13 @@ class ProprioceptionOffset(_InaccurateProprioception):
     """Adds constant errors of exactly the given sizes to the proprioception, in random directions.
 
     The end effector appears translated along a line and rotated about an axis; each joint appears rotated in one
-    direction or the other; both fingers appear further open or further closed.
+    direction or the other; both fingers appear more open or more closed.
     """
 
     kind = "senses/proprioception_offset"
 
     def error(self, chance: Chance) -> np.ndarray:
-        """Draw the error for an episode."""
+        """Sample the error for an episode."""
         rng = chance.lasting()
         line, axis = rng.standard_normal((2, 3))
         signs = np.where(rng.random(8) < 0.5, -1.0, 1.0)

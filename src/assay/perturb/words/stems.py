@@ -60,7 +60,7 @@ def _without_past(word: str) -> str:
 
 
 def _replace_end(word: str, ends: Mapping[str, str], holds: Callable[[str, str], bool]) -> str:
-    """Replace the longest listed ending of a word if ``holds`` is true of the remainder."""
+    """Replace the longest listed ending of a word if ``holds`` returns true for the rest of the word."""
     for end in sorted(ends, key=len, reverse=True):
         if word.endswith(end):
             rest = word.removesuffix(end)

@@ -51,7 +51,7 @@ class Say(Perturbation):
 
     text: str
     plausible: bool = True
-    """Whether the text still describes the task."""
+    """Whether the new text still describes the task."""
 
     def __post_init__(self) -> None:
         if "\x00" in self.text:

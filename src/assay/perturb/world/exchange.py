@@ -20,9 +20,9 @@ from assay.support.streams import stream
 from assay.tasks import Scene, Task
 
 MIN_EXCHANGE_M = 0.11
-"""Minimum displacement of an exchanged object, in metres: the smallest one in LIBERO-PRO."""
+"""Minimum displacement of an exchanged object, in metres: the smallest displacement in LIBERO-PRO."""
 LANDMARK_TRIES = 96
-"""Number of positions tried beside a landmark for an object that the instruction locates there."""
+"""Number of positions tried for an object that the instruction locates beside a landmark."""
 
 Moves = Mapping[str, tuple[float, float]]
 """Object name -> displacement (x, y), in metres."""
@@ -44,12 +44,12 @@ class ExchangePlaces(Perturbation):
     apart: float = within(0.05, 0.5, default=MIN_EXCHANGE_M)
     """Minimum displacement of each object, in metres."""
     free: bool | None = False
-    """Whether objects move to free positions instead, and movable objects make room for a fixture. None: only if no
-    exchange is possible.
+    """Whether objects move to free positions instead, and movable objects are moved out of the way of a fixture.
+    None: only if no exchange is possible.
     """
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Try exchanges in random order, those of all goal objects first. Raises PerturbationError if none fits."""
+        """Try exchanges in random order, those of most objects first. Raises PerturbationError if all fail."""
         spoken, things = Spoken(task), goal_objects(task)
         here = Ground(task.scene, snug=True).spots
         best: tuple[tuple[int, bool], Scene] = ((0, False), task.scene)
@@ -76,7 +76,7 @@ class ExchangePlaces(Perturbation):
     def _pairs(
         self, task: Task, spoken: Spoken, things: tuple[str, ...], rng: np.random.Generator
     ) -> Iterator[tuple[bool, Moves]]:
-        """Yield candidate exchanges as (snug, moves): those of most objects first, each first with full clearance."""
+        """Yield exchanges as (snug, moves), those of most objects first; each is first tried with full gaps."""
         scene, spots = task.scene, spoken.spots
         looks = {entity.name: (entity.category, entity.finish) for entity in scene.entities}
         sorts = ({obj.name for obj in scene.objects}, {fixture.name for fixture in scene.fixtures})
@@ -113,7 +113,7 @@ class ExchangePlaces(Perturbation):
     def _places(
         self, task: Task, things: tuple[str, ...], rng: np.random.Generator
     ) -> Iterator[tuple[bool, Moves]]:
-        """Yield moves to free positions as (snug, moves), each chosen after the previous objects have moved."""
+        """Yield moves to free positions as (snug, moves); each move takes the preceding ones into account."""
         before = Ground(task.scene)
         for snug in (False, True):
             scene, moves = task.scene, dict[str, tuple[float, float]]()
@@ -132,7 +132,7 @@ class ExchangePlaces(Perturbation):
     def _try_moves(
         self, task: Task, spoken: Spoken, moves: Moves, snug: bool, rng: np.random.Generator
     ) -> Scene | None:
-        """Return the scene after moving objects and those located relative to them; None if there is no room."""
+        """Move objects, and any object that the instruction locates beside them; return None if impossible."""
         scene = _move_all(task.scene, moves)
         if not _has_room(scene, task, moves, snug):
             return None
@@ -154,7 +154,7 @@ class ExchangePlaces(Perturbation):
 
 
 def goal_objects(task: Task) -> tuple[str, ...]:
-    """Return the movable objects of the goal that are on the workspace, or its fixtures if none exist."""
+    """Return the goal's movable objects that are on the workspace or, if there are none, its fixtures."""
     entities = {entity.name for entity in task.scene.entities}
     standing = dict.fromkeys(carrier(task.scene, name) for name in task.goal_entities if name in entities)
     return tuple(name for name in standing if name in movable(task)) or tuple(standing)
@@ -182,7 +182,7 @@ def _move_all(scene: Scene, moves: Moves) -> Scene:
 def _with_room(
     scene: Scene, task: Task, name: str, move: tuple[float, float], snug: bool, rng: np.random.Generator
 ) -> dict[str, tuple[float, float]] | None:
-    """Return an object's move to a free position, with moves that make room for a fixture; None if there is none."""
+    """Return moves by object: the given one and, for fixtures, those that make room for it; None if impossible."""
     entities = {entity.name: entity for entity in scene.entities}
     if name in movable(task):
         return {name: move} if fits(Ground(scene, task.goal, snug=snug), entities[name], *move) else None
@@ -207,7 +207,7 @@ def _with_room(
 
 
 def _has_room(scene: Scene, task: Task, moves: Moves, snug: bool) -> bool:
-    """Whether the moved objects have room, and the goal regions on the table remain free."""
+    """Whether there is room for the moved objects without covering goal regions on the table."""
     ground = Ground(scene, task.goal, snug=snug)
     if not all(fits(ground, named_entity(scene, name), 0.0, 0.0) for name in moves):
         return False
@@ -229,7 +229,7 @@ def _has_room(scene: Scene, task: Task, moves: Moves, snug: bool) -> bool:
 def _beside(
     relation: Relation, moves: Moves, spots: Mapping[str, Spot], rng: np.random.Generator
 ) -> Iterator[tuple[float, float]]:
-    """Yield displacements that restore a spatial expression: with a landmark, beside it, or between two landmarks."""
+    """Yield displacements after which an expression is true: along with a landmark, beside it, or between two."""
     here = spots[relation.thing]
     marks = [mark[0] for mark in relation.landmarks]
     yield from (moves[mark] for mark in marks if mark in moves)

@@ -18,19 +18,19 @@ from assay.tasks import Atom, Entity, Goal, Predicate, Rectangle, Region, Scene,
 
 UPON = (Predicate.ON, Predicate.IN, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Predicate.STACK)
 OPENED = (Predicate.OPEN, Predicate.CLOSE, Predicate.IN, Predicate.EXACT_IN)
-"""Goal predicates for which a fixture is opened or closed."""
+"""Goal predicates that require a fixture to be opened or closed."""
 GAP = 0.01
 """Minimum gap between objects, in metres."""
 HAND = 0.05
-"""Gap that the gripper needs beside an object, in metres."""
+"""Free space that the gripper needs beside an object, in metres."""
 NEAREST, FURTHEST = 0.34, 0.80
 """Minimum and maximum distance of reachable objects from the robot's base, in metres."""
 X, Y = (-0.36, 0.30), (-0.40, 0.40)
-"""Bounds of the used part of a workspace along x and y, in metres from its centre."""
+"""Bounds along x and y of the part of a workspace that is used, in metres from its centre."""
 IN_VIEW = 0.82
-"""Maximum image coordinate of an object's base, from the image centre (0) to the edge (1)."""
+"""Maximum distance of an object's base from the image centre, as a fraction of the distance to the edge."""
 TRIES = 200
-"""Number of positions to try."""
+"""Number of random positions that are tried for an object."""
 FIELD = 45.0
 """Field of view of the scene camera, in degrees."""
 _BESIDE = re.compile(r"(?P<what>\w+)_(?:left|right|front|back)_region")
@@ -46,7 +46,7 @@ class Spot:
     half_x: float
     half_y: float
     over: float = 0.0
-    """Height that a carried object must clear to be placed there, such as the rim of a basket, in metres."""
+    """Height over which an object must be lifted to be placed there, such as the rim of a basket, in metres."""
 
     def overlaps(self, other: Spot, gap: float = GAP) -> bool:
         """Whether the gap between two spots is too small; a spot about as wide as it is long counts as round."""
@@ -87,8 +87,8 @@ class Spot:
 class Ground:
     """Positions of the entities on a scene's workspace, and the areas that must be free for a goal.
 
-    An entity occupies the full range of its initial positions. With ``snug``, it occupies only its footprint at the
-    centre of that range; initial states in which two objects are too close are then redrawn.
+    An entity occupies the full range of its initial positions. With ``snug``, it occupies only its footprint at
+    the centre of that range; the simulation later resamples initial states in which two objects are too close.
     """
 
     def __init__(self, scene: Scene, goal: Goal = NOTHING, *, snug: bool = False) -> None:
@@ -125,14 +125,14 @@ class Ground:
     ) -> bool:
         """Whether a position is reachable and free of all entities and doors, except those in ``without``.
 
-        ``after``: the old position of the entity, whose gaps may already be too small but must not shrink.
+        ``after``: the entity's old position; gaps that were too small there are allowed if they do not shrink.
         """
         return self.reachable(spot) and self.clear(spot, without=without, gap=gap, after=after)
 
     def clear(
         self, spot: Spot, *, without: Collection[str] = (), gap: float = GAP, after: Spot | None = None
     ) -> bool:
-        """Whether a position is free as in `free`, but regardless of reachability."""
+        """Whether a position is free in the sense of `free`, whether or not the robot can reach it."""
         return not any(
             spot.overlaps(other, air) and (after is None or spot.air(other) < after.air(other))
             for others, air in ((self.spots, gap), (self.doorways, 0.0))
@@ -141,7 +141,7 @@ class Ground:
         )
 
     def reachable(self, spot: Spot) -> bool:
-        """Whether the robot can reach a position, and the scene camera in its default pose sees it."""
+        """Whether a position is within the robot's reach, and in view of the scene camera in its default pose."""
         distance = spot.distance(self._base)
         within = X[0] <= spot.x <= X[1] and Y[0] <= spot.y <= Y[1]
         near = NEAREST <= distance <= FURTHEST - spot.over
@@ -284,13 +284,13 @@ def add_entity(scene: Scene, entity: Entity, spot: Spot, jitter: float = 0.005) 
 
 
 def fresh_name(scene: Scene, stem: str) -> str:
-    """Return an unused name in the scene, made of the stem and a number."""
+    """Return a name that is not used in the scene: the stem followed by a number."""
     taken = {entity.name for entity in scene.entities}
     return next(name for number in range(1, len(taken) + 2) if (name := f"{stem}_{number}") not in taken)
 
 
 def named_entity(scene: Scene, name: str) -> Entity:
-    """Return the entity with the given name. Raises PerturbationError that suggests the closest name if none exists."""
+    """Return the entity with the given name. If there is none, PerturbationError suggests the closest name."""
     for entity in scene.entities:
         if entity.name == name:
             return entity
@@ -307,7 +307,7 @@ def movable_entity(task: Task, thing: str, kind: str, change: str) -> Entity:
 
 
 def target(task: Task) -> str:
-    """Return the target of a task: the first movable object of its goal, or its first fixture if none exists."""
+    """Return the target of a task: the first movable object of its goal or, if it has none, its first fixture."""
     for atom in task.goal.atoms:
         if atom.arguments[0] in movable(task):
             return atom.arguments[0]

@@ -27,12 +27,12 @@ _MAX_SMALL_M = 0.065
 
 
 class Among(StrEnum):
-    """Set of categories from which a replacement is drawn."""
+    """Set of categories from which a replacement is chosen."""
 
     SAME = "same"
-    """Categories of the same sort: another bowl for a bowl."""
+    """Categories of the same sort, for example another bowl for a bowl."""
     OTHER = "other"
-    """Categories of another sort, among the small objects of the built-in tasks and of the asset pack."""
+    """Small objects of another sort, from the built-in tasks or the asset pack."""
     UNSEEN = "unseen"
     """Small objects of sorts that occur in no built-in task."""
     SHAPE = "shape"
@@ -91,7 +91,7 @@ def _small_in_pack(pack: AssetPack) -> frozenset[str]:
 
 
 def sort_of(category: str) -> str:
-    """Return the sort of a category, regardless of colour, size and make: ``bowl`` for ``akita_black_bowl``."""
+    """Return the sort of a category, without colour, size and brand: ``bowl`` for ``akita_black_bowl``."""
     words = category.split("_")
     noun = next((word for word in reversed(words) if word in _NOUNS), None)
     if noun is not None:
@@ -113,7 +113,7 @@ def _places(pack: AssetPack, category: str) -> frozenset[str]:
 
 
 def _packs() -> Iterator[AssetPack]:
-    """Yield asset packs, Assay's first: plugins, whose import may be slow, are loaded only if needed."""
+    """Yield asset packs, Assay's own first, because importing those of plugins may be slow."""
     yield load_pack(_BUILTIN_PACK)
     for name in PACKS:
         with suppress(AssetError):  # skip packs whose files are not installed

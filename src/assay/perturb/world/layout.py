@@ -1,4 +1,4 @@
-"""Additional objects on the workspace: distractors, doubles of the target, obstacles."""
+"""Perturbations that add objects to the workspace: distractors, doubles of the target, obstacles."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from assay.tasks.language.lexicon import mentions, names_of
 from assay.tasks.scene import Colour, Finish
 
 _PLACES = 20
-"""Number of positions tried for a double that differs from the original only in its location."""
+"""Number of positions that are tried for a double that differs from the original only in location."""
 
 
 @perturbation
 class Distractors(Perturbation):
-    """Adds objects of sorts that are neither involved in the goal nor named in the instruction."""
+    """Adds distractors: objects of sorts that neither the goal involves nor the instruction names."""
 
     kind = "world/distractors"
     effects = frozenset({Effect.PHYSICS})
@@ -32,7 +32,7 @@ class Distractors(Perturbation):
     count: int = within(1, 8)
     """Number of objects."""
     categories: tuple[str, ...] = ()
-    """Categories to draw from; if empty, small objects that are not in the scene."""
+    """Categories to choose from; if empty, all small objects that are not in the scene."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
@@ -78,7 +78,7 @@ class Distractors(Perturbation):
 class Confound(Perturbation):
     """Adds a double of the target: an object of the same category, optionally in another colour.
 
-    Applies only if the instruction distinguishes the two by a colour that the double does not have, or by location.
+    The instruction must distinguish original and double, by location or by a colour that the double lacks.
     """
 
     kind = "world/confound"
@@ -131,13 +131,13 @@ class Obstacle(Perturbation):
         check_category(self.category)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Put the obstacle as close to the midpoint between target and destination as there is room."""
+        """Put the obstacle at the free position closest to the midpoint between target and destination."""
         ground = Ground(task.scene, task.goal)
         name = target(task)
         goal = next((a for a in task.goal.atoms if len(a.arguments) > 1 and a.arguments[0] == name), None)
         if goal is None:
             raise PerturbationError(
-                f"{self.kind}: no object is carried in this task, so nothing can be in the way"
+                f"{self.kind}: no object is carried in this task, so there is no path to obstruct"
             )
         owner = task.scene.owner(goal.arguments[-1])
         if name not in ground.spots or owner not in ground.spots:

@@ -22,13 +22,13 @@ from assay.tasks.language.lexicon import COLOURS
 from assay.tasks.scene import Colour, Finish, Pattern
 
 NEW_COLOURS = ("red", "blue", "green", "yellow", "purple", "orange")
-"""Names of the colours to draw from."""
+"""Names of the colours from which new colours are chosen at random."""
 HUES = tuple(COLOURS[name] for name in NEW_COLOURS)
 """The colours of `NEW_COLOURS` as (red, green, blue)."""
 DARK_GREY = (0.25, 0.25, 0.25)
 """Colour of patterns on black objects, because a pattern in pure black would be invisible."""
 DRAWN_PATTERNS = (Pattern.CHECKER, Pattern.STRIPES, Pattern.SPECKLES, Pattern.GRADIENT)
-"""Patterns to draw from."""
+"""Patterns from which new patterns are chosen at random."""
 
 MAX_SIZE_RATIO = 1.15
 """Maximum size ratio of a replacement model; much smaller or larger objects are hard to grasp."""
@@ -38,8 +38,7 @@ MAX_SIZE_RATIO = 1.15
 class Recolour(Perturbation):
     """Gives an object another colour or a pattern.
 
-    If the instruction names its colour, as in "the black bowl", the object keeps that colour and can only get a
-    pattern in it.
+    If the instruction names its colour, as in "the black bowl", the object keeps it and only gets a pattern.
     """
 
     kind = "world/recolour"
@@ -47,19 +46,19 @@ class Recolour(Perturbation):
     change = Change.APPEARANCE
 
     colour: Colour | None = within(0.0, 1.0, default=None)
-    """New colour (red, green, blue); drawn if None."""
+    """New colour (red, green, blue); random if None."""
     pattern: Pattern | None = None
     thing: str = ""
     """Name of the object; the target if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Change the finish of one entity."""
+        """Change the colour or pattern of one entity."""
         entity = named_entity(task.scene, self.thing or target(task))
         colour = self._colour(named_colours(task, entity)) or HUES[int(rng.integers(len(HUES)))]
         return with_entity(task, replace(entity, finish=Finish(colour, self.pattern)))
 
     def finishes(self, task: Task) -> list[Finish]:
-        """Return the finishes from which one is drawn; empty if all would make the instruction false."""
+        """Return the finishes (colour, pattern) to choose from; empty if all would make the instruction false."""
         entity = named_entity(task.scene, self.thing or target(task))
         try:
             colour = self._colour(named_colours(task, entity))
@@ -68,7 +67,7 @@ class Recolour(Perturbation):
         return [Finish(hue, self.pattern) for hue in ((colour,) if colour is not None else HUES)]
 
     def _colour(self, named: Collection[str]) -> Colour | None:
-        """Return the colour to use; None for any. Raises PerturbationError if the instruction names another."""
+        """Return the required colour; None for any. Raises PerturbationError if the instruction names others."""
         if not named:
             return self.colour
         name, *more = sorted(named)
@@ -76,7 +75,7 @@ class Recolour(Perturbation):
             return DARK_GREY if name == "black" else COLOURS[name]
         if self.colour is None or more or not matches_colour(named, self.colour):
             raise PerturbationError(
-                f"{self.kind}: the instruction calls the object {' and '.join(sorted(named))}"
+                f"{self.kind}: the instruction names the colour {' and '.join(sorted(named))}"
             )
         return self.colour
 
@@ -112,7 +111,7 @@ class Replace(Perturbation):
     sets_vocabulary = True
 
     category: str = ""
-    """Category of the new object; drawn if empty."""
+    """Category of the new object; random if empty."""
     among: Among = Among.OTHER
     """Set of categories to draw from."""
     thing: str = ""
@@ -129,7 +128,7 @@ class Replace(Perturbation):
         return bool(self.category) or self.among is Among.SAME
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Change the category of one entity; categories are tried in random order."""
+        """Change the category of one entity. Categories are tried in random order until one is suitable."""
         entity = named_entity(task.scene, self.thing or target(task))
         if self.category:
             return self._recategorise(task, entity, self.category)
@@ -146,7 +145,7 @@ class Replace(Perturbation):
         raise PerturbationError(reason)
 
     def models(self, task: Task, entity: Entity) -> list[str]:
-        """Return the categories that may replace an entity such that colours in the instruction remain true."""
+        """Return the categories that may replace an entity without contradicting a colour in the instruction."""
         fit = []
         for category in _replacements(task, entity, self.among, named_colours(task, entity)):
             with suppress(PerturbationError):
@@ -160,7 +159,7 @@ class Replace(Perturbation):
             for name in (entity.category, category)
         )
         if old != new:
-            raise PerturbationError(f"{self.kind}: {category} does not function like {entity.name}")
+            raise PerturbationError(f"{self.kind}: {category} cannot be used like {entity.name}")
         missing = [
             region.name
             for region in task.scene.regions
@@ -173,9 +172,10 @@ class Replace(Perturbation):
 
 @perturbation
 class Alter(Perturbation):
-    """Changes every object of the goal, target and receptacle: another appearance, a larger size or another model.
+    """Changes every object of the goal (target and receptacle): its appearance, its size or its model.
 
-    One of the three is drawn for each category. The instruction remains true: "the black bowl" is still black.
+    One is chosen at random for each category. The instruction remains true: "the black bowl" is
+    still black.
     """
 
     kind = "world/alter"
@@ -184,17 +184,19 @@ class Alter(Perturbation):
     sets_vocabulary = True
 
     size: float = within(0.05, 0.3, default=0.1)
-    """Relative increase of the lengths of a resized object."""
+    """Relative increase in the lengths of an enlarged object."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Change the categories one by one. Raises PerturbationError if a category cannot be changed."""
+        """Change the objects, category by category. Raises PerturbationError if a category cannot be changed."""
         changed = task
         entities = [entity for entity in task.scene.entities if entity.name in task.goal_entities]
         by_category = {entity.category: entity for entity in reversed(entities)}
         for thing in reversed(by_category.values()):
             ways = self._ways(task, thing)
             if not ways:
-                raise PerturbationError(f"{self.kind}: {thing.name} has no other appearance, size or model")
+                raise PerturbationError(
+                    f"{self.kind}: {thing.name} cannot get another appearance, size or model"
+                )
             way = ways[int(rng.integers(len(ways)))]
             other = way[int(rng.integers(len(way)))]
             for entity in task.scene.entities:

@@ -33,15 +33,15 @@ from assay.tasks import Entity, Scene, Task
 MAX_DISTANCE_M = 0.6
 """Maximum displacement, in metres: the size of a workspace."""
 FIXTURE_LIMITS_M = (0.45, 0.55)
-"""Maximum extent of a fixture from the workspace's centre, away from the robot and sideways, in metres."""
+"""Maximum distances of a fixture's edge from the workspace's centre, in metres: away from the robot, sideways."""
 SWEEP = tuple(round(0.05 * step, 2) for step in range(1, 9))
-"""Distances that a direction should allow, in metres."""
+"""Distances, in metres, at which positions in a direction of displacement should be free."""
 DIRECTIONS = 72
 """Number of directions tried, evenly spaced."""
 COMPARED_DIRECTIONS = 12
-"""Number of directions compared; the best of all would be nearly the same for every seed."""
+"""Number of random directions that are compared; the best of all 72 would be nearly the same for every seed."""
 MIN_TARGET_MOVE_M = 0.03
-"""Minimum move of the target, in metres, or a quarter of the maximum move if that is less."""
+"""Minimum displacement of the target, in metres; a quarter of the maximum displacement if that is less."""
 MIN_BASE_DISTANCE_M = 0.18
 """Minimum distance of a fixture from the robot's base, in metres; the smallest in LIBERO is 0.19."""
 
@@ -50,8 +50,8 @@ MIN_BASE_DISTANCE_M = 0.18
 class Jitter(Perturbation):
     """Moves every object on the workspace by up to ``radius`` metres, if there is room.
 
-    The target moves by at least 3 cm, or a quarter of the radius if that is less. If the target is a fixture, or on or
-    in one, the fixture moves.
+    The target moves by at least 3 cm, or a quarter of the radius if that is less. If the target is a fixture, or
+    starts on or in one, that fixture moves.
     """
 
     kind = "world/jitter"
@@ -76,9 +76,9 @@ class Jitter(Perturbation):
 class Displace(Perturbation):
     """Moves the target by exactly ``distance`` metres in a random direction.
 
-    For a given seed, the direction is the same at all distances if one direction has free positions 0.05, 0.10, ...
-    0.40 m away. Otherwise it is the one of twelve random directions with the most free positions; at distances
-    without a free position in that direction, the closest direction that has one is used.
+    For a given seed, the direction is the same at all distances if there is a direction in which the positions
+    0.05, 0.10, ... 0.40 m away are free. Otherwise it is the one of twelve random directions with the most free
+    positions; for a distance at which that direction is blocked, the closest free direction is used.
     """
 
     kind = "world/displace"
@@ -134,7 +134,7 @@ class DisplaceAlong(Perturbation):
     """Name of the object to move; the target if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Try both signs, first with room for the full range of initial positions, then with less."""
+        """Try both signs, first with room for the full range of initial positions, then with less room."""
         name = carrier(task.scene, named_entity(task.scene, self.thing or target(task)).name)
         if self.distance == 0:
             return task
@@ -147,11 +147,11 @@ class DisplaceAlong(Perturbation):
 
 @perturbation
 class Relocate(Perturbation):
-    """Moves every object on the workspace further than a jitter does.
+    """Moves every object on the workspace, typically further than a jitter.
 
-    The radius of a move is ``share`` times the distance to the nearest neighbour; 0.5 corresponds to LIBERO-X's second
-    level. The target moves by at least 3 cm, or a quarter of its radius if that is less. If the target is a fixture,
-    or on or in one, the fixture moves.
+    The radius of a move is ``share`` times the distance to the nearest neighbour; 0.5 corresponds to LIBERO-X's
+    second level. The target moves by at least 3 cm, or a quarter of its radius if that is less. If the target is a
+    fixture, or starts on or in one, that fixture moves.
     """
 
     kind = "world/relocate"
@@ -174,7 +174,7 @@ class Relocate(Perturbation):
 
 @perturbation
 class Swap(Perturbation):
-    """Exchanges two movable objects; one of them is the target, unless other objects are specified.
+    """Exchanges the positions of two movable objects: the target and another one, unless objects are specified.
 
     If the target is a fixture or fits nowhere else, two other objects are exchanged. Two objects with the same
     appearance are never exchanged.
@@ -187,10 +187,10 @@ class Swap(Perturbation):
     first: str = ""
     """Name of the first object; the target if empty."""
     second: str = ""
-    """Name of the second object; any object that fits if empty."""
+    """Name of the second object; if empty, any object for which there is room."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Try pairs in random order until both fit."""
+        """Try pairs in random order until there is room for both objects."""
         scene = task.scene
         one = carrier(scene, named_entity(scene, self.first or target(task)).name)
         spoken = Spoken(task)
@@ -212,10 +212,8 @@ class Swap(Perturbation):
             swapped = move_entity(move_entity(scene, a, dx, dy), b, -dx, -dy)
             if all(fits) and spoken.hold(after) and ground.in_view(swapped):
                 return replace(task, scene=swapped)
-        who = f"{one} has no object that it" if self.first else "there are no two objects that"
-        raise PerturbationError(
-            f"{self.kind}: {who} could exchange positions{' with' if self.first else ''}{spoken.condition}"
-        )
+        who = f"there is no object with which {one}" if self.first else "there are no two objects that"
+        raise PerturbationError(f"{self.kind}: {who} could exchange positions{spoken.condition}")
 
 
 @perturbation
@@ -229,10 +227,10 @@ class MoveFixture(Perturbation):
     distance: float = within(0.02, MAX_DISTANCE_M, default=0.1)
     """Maximum displacement, in metres; the minimum is half of it."""
     fixture: str = ""
-    """Name of the fixture; any fixture that can be moved if empty."""
+    """Name of the fixture; if empty, any fixture that can be moved."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Try fixtures in random order, and positions at least half the distance away."""
+        """Try fixtures in random order, at positions at least half of ``distance`` away."""
         ground, spoken = Ground(task.scene), Spoken(task)
         fixtures = [fixture.name for fixture in task.scene.fixtures if fixture.name in ground.spots]
         wanted = [named_entity(task.scene, self.fixture).name] if self.fixture else rng.permutation(fixtures)
@@ -257,10 +255,10 @@ class MoveFixture(Perturbation):
 def _scatter(
     kind: str, task: Task, radii: Mapping[str, float], draw: Callable[[float], tuple[float, float]]
 ) -> Task:
-    """Move each object by a displacement (dx, dy) that ``draw`` returns for its radius, if there is room.
+    """Move each object, if there is room, by a displacement (dx, dy): ``draw`` maps a radius to a random one.
 
-    The target must move: if it cannot, smaller gaps are allowed, then also gaps that are already too small and do not
-    shrink.
+    The target must move. If it cannot, smaller gaps between objects are allowed; if that is not enough, so are
+    gaps that are too small already and do not shrink.
     """
     about, spoken = carrier(task.scene, target(task)), Spoken(task)
     least = min(MIN_TARGET_MOVE_M, radii[about] / 4)
@@ -290,7 +288,7 @@ def _scatter(
 def fits(ground: Ground, entity: Entity, dx: float, dy: float, *, lenient: bool = False) -> bool:
     """Whether there is room for an entity after a move; for a fixture, also with its doors open.
 
-    ``lenient``: gaps may already be too small, but must not shrink.
+    ``lenient``: allow gaps that are already too small if they do not shrink.
     """
     name, scene = entity.name, ground.scene
     here = ground.spots[name]
@@ -306,7 +304,7 @@ def fits(ground: Ground, entity: Entity, dx: float, dy: float, *, lenient: bool 
 
 
 def _grounds(task: Task) -> tuple[Ground, Ground]:
-    """Return the workspace with room for the full range of initial positions, and the one for their centres only."""
+    """Return two floor plans: with the full range of initial positions, and with the centre of each range only."""
     return Ground(task.scene, task.goal), Ground(task.scene, task.goal, snug=True)
 
 
@@ -320,7 +318,7 @@ def _is_on_table(scene: Scene, spot: Spot) -> bool:
 
 @lru_cache(maxsize=64)
 def _best_first(task: Task, name: str, angles: tuple[float, ...], pack: AssetPack) -> tuple[float, ...]:
-    """Sort directions: first one that allows all distances of the sweep, or the best of a few, then the nearest to it.
+    """Sort directions by their angle to the best one, which is free at all distances of `SWEEP` if possible.
 
     ``pack`` determines the sizes of objects; it is part of the cache key.
     """
@@ -339,7 +337,7 @@ def _best_first(task: Task, name: str, angles: tuple[float, ...], pack: AssetPac
 def _make_first_move(
     task: Task, name: str, moves: Iterable[tuple[Ground, float, float]], problem: str
 ) -> Task:
-    """Return the task after the first of several moves (dx, dy) that leads an object to a free position in view."""
+    """Apply the first move (dx, dy) that leads to a free position in view; return the changed task."""
     spoken = Spoken(task)
     for ground, dx, dy in moves:
         if _leads(ground, spoken, name, dx, dy):
@@ -350,7 +348,7 @@ def _make_first_move(
 
 
 def _leads(ground: Ground, spoken: Spoken, name: str, dx: float, dy: float) -> bool:
-    """Whether a move leads an object to a free position, and the instruction remains true."""
+    """Whether a move leads to a free position at which the instruction remains true."""
     there = ground.spots[name].shift(dx, dy)
     return ground.free(there, without=(name,)) and spoken.hold(
         {**spoken.spots, name: spoken.spots[name].shift(dx, dy)}

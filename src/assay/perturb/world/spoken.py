@@ -26,12 +26,12 @@ from assay.tasks.language.phrases import positions
 from assay.tasks.scene import Colour
 
 CLEAR = 0.08
-"""Margin, in metres, by which the expression must fit its object better than others; at least 0.12 in LIBERO."""
+"""Margin, in metres, by which an expression must fit its object better than others; at least 0.12 in LIBERO."""
 OTHER_COLOUR = 0.35
 """Minimum difference in red, green or blue (0 to 1) between two different colours."""
 
 Deviation = Callable[[Spot, Sequence[Spot]], float]
-"""Function that returns the deviation from a relation, in metres, given a spot and those of the landmarks."""
+"""Function of an object's spot and the landmarks' spots: deviation from a spatial relation, in metres."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class Relation:
     text: str
     """The expression, for example ``next to the plate``."""
     thing: str
-    """Name of the object on the workspace: the described object, or the one that carries it."""
+    """Name of the object on the workspace: the described object, or the object that carries it."""
     lookalikes: tuple[str, ...]
-    """Names of the objects on the workspace that look the same as the described object, or carry one that does."""
+    """Names of the objects on the workspace that look like the described object, or carry an object that does."""
     landmarks: tuple[tuple[str, ...], ...]
     """For each landmark, the names of the objects that its name may refer to."""
     deviation: Deviation
@@ -51,7 +51,7 @@ class Relation:
     """Maximum deviation for which the expression is true, in metres."""
 
     def identifies(self, spots: Mapping[str, Spot], clear: float = CLEAR) -> bool:
-        """Whether the expression is true of the object, and fits it better than others by ``clear`` metres."""
+        """Whether the expression is true of its object, and fits look-alikes worse by ``clear`` metres or more."""
         here = self._deviation(self.thing, spots)
         return here <= self.limit and all(
             self._deviation(like, spots) >= here + clear for like in self.lookalikes
@@ -75,7 +75,7 @@ class Spoken:
         )
 
     def hold(self, spots: Mapping[str, Spot]) -> bool:
-        """Whether every expression still identifies its object, with objects at these spots."""
+        """Whether every expression still identifies its object when the objects are at the given spots."""
         return all(relation.identifies(spots) for relation in self.relations)
 
     def about(self, thing: str) -> tuple[Relation, ...]:
@@ -92,7 +92,7 @@ class Spoken:
 
 
 def named_colours(task: Task, entity: Entity) -> set[str]:
-    """Return the colours that an instruction gives for an entity: ``black`` in "the black bowl"."""
+    """Return the colours that an instruction mentions for an entity: ``black`` in "the black bowl"."""
     plain = " ".join(words(task.instruction.text)).replace(*NO_COLOUR)
     for names in (names_of(entity.category), (sort_of(entity.category),)):
         forms = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
@@ -103,13 +103,13 @@ def named_colours(task: Task, entity: Entity) -> set[str]:
 
 
 def matches_colour(names: Collection[str], colour: Colour) -> bool:
-    """Whether a colour is close to one of the named colours, or no colour is named."""
+    """Whether a colour is close to one of the named colours; true if no colour is named."""
     deviation = (float(np.abs(np.subtract(colour, COLOURS[name])).max()) for name in names)
     return min(deviation, default=0.0) <= OTHER_COLOUR
 
 
 def _relations(task: Task) -> Iterator[Relation]:
-    """Yield the spatial expressions before and after the names of the goal's objects."""
+    """Yield the spatial expressions that precede or follow the names of the goal's objects in the instruction."""
     scene, text = task.scene, " ".join(words(task.instruction.text))
     robot = robot_base(layout_of(scene))
     measures = _MEASURES | {
@@ -137,7 +137,7 @@ def _relations(task: Task) -> Iterator[Relation]:
 
 
 def _beside(x: int, y: int, here: Spot, marks: Sequence[Spot]) -> float:
-    """Return the distance, in metres, from the position that touches a landmark on the side of (x, y)."""
+    """Return the distance, in metres, to the position that touches a landmark on its side in direction (x, y)."""
     (mark,) = marks
     ideal_x = mark.x + x * (mark.half_x + here.half_x)
     ideal_y = mark.y + y * (mark.half_y + here.half_y)
@@ -166,4 +166,4 @@ _MEASURES: dict[str, tuple[Deviation, float]] = {
     "behind": (partial(_beside, -1, 0), 0.12),
     "centre": (lambda here, marks: hypot(here.x, here.y), 0.12),
 }
-"""Spatial relation -> deviation and its limit, in metres; `_relations` adds two relations relative to the robot."""
+"""Deviation and its limit in metres, by spatial relation; `_relations` adds two that are relative to the robot."""

@@ -1,4 +1,4 @@
-"""Perturbations of room, surfaces, light, cameras and the robot's initial pose."""
+"""Perturbations of the room, its surfaces, the light, the cameras and the robot's initial pose."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 LIFTS = {Arena.STUDY: 0.018, Arena.FLOOR: 0.02}
-"""Height by which fixtures are raised in rooms where LIBERO has none, in metres."""
+"""Height, in metres, by which fixtures are raised in rooms in which LIBERO has no fixtures."""
 PEDESTAL = 0.12
 """Radius of the robot's pedestal about the centre of its base, in metres."""
 
@@ -38,7 +38,7 @@ class Room(Perturbation):
     sets_vocabulary = True
 
     arena: Arena | None = None
-    """The new arena; if None, drawn from all others in which no fixture collides with the robot."""
+    """The new arena; if None, chosen at random from the others in which no fixture collides with the robot."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the arena, and rename the regions of the old workspace."""
@@ -76,7 +76,7 @@ class Room(Perturbation):
 
 
 def _clears_robot(scene: Scene, arena: Arena) -> bool:
-    """Whether all fixtures would be clear of the robot's pedestal in another room, if the robot has one there."""
+    """Whether no fixture would collide with the robot's pedestal in another room, if that room has one."""
     layout, spots = LAYOUTS[arena], Ground(scene).spots
     standing = (spots[fixture.name] for fixture in scene.fixtures if fixture.name in spots)
     return not layout.mounted or all(spot.gap(robot_base(layout)) >= PEDESTAL for spot in standing)
@@ -92,11 +92,11 @@ class Repaint(Perturbation):
 
     surface: Surface
     colour: Colour | None = within(0.0, 1.0, default=None)
-    """New colour (red, green, blue); drawn if None."""
+    """New colour (red, green, blue); random if None."""
     pattern: Pattern | None = None
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Add a finish to the staging."""
+        """Change the colour and pattern of the surface."""
         colour = self.colour or HUES[int(rng.integers(len(HUES)))]
         others = tuple(surface for surface in task.scene.staging.surfaces if surface[0] is not self.surface)
         surfaces = (*others, (self.surface, Finish(colour, self.pattern)))
@@ -105,7 +105,7 @@ class Repaint(Perturbation):
 
 @perturbation
 class Relight(Perturbation):
-    """Changes the light: brighter or darker, coloured, from another side, with or without shadows."""
+    """Changes the light: brighter or darker, coloured, from another direction, with or without shadows."""
 
     kind = "world/light"
     effects = frozenset({Effect.LOOKS})
@@ -124,7 +124,7 @@ class Relight(Perturbation):
     """Whether lamps cast shadows; the room's default if None."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Change the lights, in addition to earlier changes to the staging."""
+        """Change the light, in addition to any earlier changes to it."""
         current = task.scene.staging.lighting
         red, green, blue = np.multiply(current.colour, self.colour).tolist()
         both = Relight(
@@ -146,12 +146,12 @@ class StartPose(Perturbation):
     neutral = MappingProxyType({"joints": 0.0, "base": (0.0, 0.0)})
 
     joints: float = within(0.0, 0.5, default=0.0)
-    """Maximum offset of each joint, in radians; the offsets are drawn."""
+    """Maximum offset of each joint, in radians; the actual offsets are random."""
     base: tuple[float, float] = within(-0.15, 0.15, default=(0.0, 0.0))
     """Offset of the base (x, y), in metres."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Change the initial pose, in addition to earlier changes to the staging."""
+        """Change the initial pose, in addition to any earlier changes to it."""
         current = task.scene.staging.robot
         angles = rng.uniform(-self.joints, self.joints, size=7) if self.joints else np.zeros(7)
         a, b, c, d, e, f, g = map(float, current.joints + angles)
@@ -161,7 +161,7 @@ class StartPose(Perturbation):
 
 
 def with_staging(task: Task, **changes: object) -> Task:
-    """Return a task whose staging has different lights, cameras, surfaces or another initial pose of the robot."""
+    """Return the task with other lights, cameras, surfaces or another initial pose of the robot."""
     scene: Scene = replace(task.scene, staging=replace(task.scene.staging, **changes))  # type: ignore[arg-type]
     return replace(task, scene=scene)
 
@@ -209,7 +209,7 @@ class MoveCamera(Perturbation):
 
 @perturbation
 class Orbit(Perturbation):
-    """Moves the scene camera around the point of the workspace that it looks at, keeping it pointed there."""
+    """Moves the scene camera around the point of the workspace at which it looks, and keeps it pointed there."""
 
     kind = "world/orbit"
     effects = frozenset({Effect.LOOKS})
@@ -221,7 +221,7 @@ class Orbit(Perturbation):
     elevation: float = within(-0.6, 0.6, default=0.0)
     """Upward angle, in radians."""
     distance: float = within(0.5, 2.0, default=1.0)
-    """Factor on the distance to the point."""
+    """Factor on the distance from that point."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the camera, in addition to earlier changes to the staging.
@@ -260,7 +260,7 @@ def _change_of(task: Task, camera: str) -> CameraChange:
 
 
 def _with_camera(task: Task, camera: str, shift: np.ndarray, turn: Rotation, zoom: float) -> Task:
-    """Return a task with this change to a camera, which replaces the current one."""
+    """Return a task in which this change to a camera replaces the current change."""
     (x, y, z), (up, aside, roll) = shift.tolist(), turn.as_euler("XYZ").tolist()
     change = CameraChange(camera, (x, y, z), (up, aside, roll), zoom)
     others = (other for other in task.scene.staging.cameras if other.name != camera)

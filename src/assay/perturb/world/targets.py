@@ -1,7 +1,7 @@
-"""Targets with another category or appearance, which the instruction names: LIBERO-X's fourth level.
+"""Perturbations that change the category or appearance of targets and adapt the instruction: LIBERO-X's level 4.
 
-These perturbations change names in the instruction but keep its form. Rewordings can therefore be applied as well, and
-``example`` returns an instruction of the same form without drawing a scene.
+These perturbations change names in the instruction but keep its form. Rewordings can therefore be combined with
+them, and ``example`` returns an instruction of the same form without sampling a scene.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from assay.tasks.language.meaning import rename_moved
 from assay.tasks.scene import Colour, Finish, Pattern
 
 NEW_PATTERNS = {"striped": Pattern.STRIPES, "checkered": Pattern.CHECKER, "speckled": Pattern.SPECKLES}
-"""Patterns to draw from, by adjective."""
+"""Patterns to choose from, by adjective."""
 NEW_SIZES = {"small": 0.75, "large": 1.25}
 """Factors on lengths, by adjective."""
 OTHER_COLOUR = 2 * COLOUR
 """Minimum CIELAB distance between two mean colours for a colour name to distinguish the objects."""
 MIN_COLOURED_FRACTION, MAX_GREY_DISTANCE, MIN_HUE_COSINE = 0.2, 0.08, 0.85
-"""Minimum fraction of pixels for an object to be partly of a colour; maximum distance from grey (red, green, blue,
-0 to 1) of a pixel without hue; minimum cosine of two similar hues.
+"""Minimum fraction of an object's pixels with the hue of a colour for the colour's name to describe it; maximum
+distance from grey (red, green, blue, 0 to 1) of a pixel without hue; minimum cosine between similar hues.
 """
 NARROW = 0.056
 """Maximum width of an object that may be enlarged, in metres; the gripper opens by 0.08."""
 MAX_DRAWER_HEIGHT_M = 0.055
-"""Maximum height of an object that fits into a drawer and lies still on a wine rack, in metres."""
+"""Maximum height, in metres, of an object that fits into a drawer and does not roll on a wine rack."""
 _PLACES = 20
-"""Number of positions tried for a look-alike, which must not match another expression in the instruction."""
+"""Number of positions that are tried for a look-alike, which must match no other expression in the instruction."""
 
 
 @perturbation
 class UnseenTargets(Perturbation):
-    """Replaces every object to move with one of a category that no built-in task has, and names it in the instruction.
+    """Replaces every object to be moved with one of an unseen category, and names it in the instruction.
 
-    The new object takes the position of the old one, and its name in the goal. The instruction identifies it by its
-    noun alone.
+    Unseen categories occur in no built-in task. The new object has the position of the old one and its name in the
+    goal. The instruction identifies it by its noun alone.
     """
 
     kind = "world/unseen_targets"
@@ -58,7 +58,7 @@ class UnseenTargets(Perturbation):
     change = f"{Change.NAMES}+{Change.OBJECT}"
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draw a category for each object. Raises PerturbationError if no object is moved or too few fit."""
+        """Choose a category for each object. Raises PerturbationError if no object is moved or none fits."""
         things = moved_things(task, self.kind)
         here = {entity.category for entity in task.scene.entities}
         pool = [str(category) for category in rng.permutation(list(new_names())) if category not in here]
@@ -77,13 +77,13 @@ class UnseenTargets(Perturbation):
                     break
             else:
                 raise PerturbationError(
-                    f"{self.kind}: no object of an unseen category fits in view where {thing.name} starts and is put"
+                    f"{self.kind}: no unseen category fits in view at the start and destination of {thing.name}"
                 )
 
         return replace(changed, instruction=_rename_objects(task, new))
 
     def example(self, task: Task) -> Task:
-        """Return a task with an instruction of the same form, without drawing a scene. Raises PerturbationError."""
+        """Return a task whose instruction has the same form; no scene is sampled. Raises PerturbationError."""
         things = moved_things(task, self.kind)
         if len(things) > len(new_names()):
             raise PerturbationError(
@@ -96,7 +96,7 @@ class UnseenTargets(Perturbation):
 
 
 def new_names() -> Mapping[str, str]:
-    """Map each unseen category in the lexicon to its noun, except plural nouns, which "it" would not fit."""
+    """Map each unseen category with a singular noun in the lexicon to the noun; instructions may say "it"."""
     nouns = {
         category: noun
         for noun in lexicon().nouns.values()
@@ -107,7 +107,7 @@ def new_names() -> Mapping[str, str]:
 
 
 def _rename_objects(task: Task, names: Mapping[str, Sequence[str]]) -> Instruction:
-    """Return a task's instruction with other names for the objects of some categories, given in order."""
+    """Return a task's instruction with new names for its objects; ``names`` lists them by category, in order."""
 
     def rename(category: str, noun: str, plural: bool) -> str:
         listing = " and the ".join(names[category])
@@ -117,7 +117,7 @@ def _rename_objects(task: Task, names: Mapping[str, Sequence[str]]) -> Instructi
 
 
 class Attribute(StrEnum):
-    """How the instruction identifies an object among others of its kind."""
+    """Property by which the instruction identifies an object among others of its category."""
 
     COLOUR = "colour"
     PATTERN = "pattern"
@@ -126,7 +126,7 @@ class Attribute(StrEnum):
 
 @perturbation
 class VariedTarget(Perturbation):
-    """Gives the first object to move a new colour, pattern or size, which the instruction names, among look-alikes.
+    """Changes the colour, pattern or size of the first object to be moved, and adds look-alikes.
 
     There are two look-alikes: one with the old appearance, and one that differs only in the attribute: another
     colour, another pattern in the same colour, or the default size in the same new colour. The instruction identifies
@@ -138,10 +138,10 @@ class VariedTarget(Perturbation):
     change = f"{Change.WORDING}+{Change.APPEARANCE}+{Change.OBJECT}+{Change.CLUTTER}"
 
     attribute: Attribute
-    """Attribute that is new; an object of another size also has a new colour."""
+    """Attribute that changes; with the size, the colour also changes."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draw an appearance, then add the look-alikes at free positions."""
+        """Choose an appearance at random, then add the look-alikes at free positions."""
         original, look, changed = self._vary(task, rng)
         there = {(obj.category, obj.finish, obj.size) for obj in changed.scene.objects}
         for finish in (original.finish, look.other):
@@ -151,13 +151,13 @@ class VariedTarget(Perturbation):
         return changed
 
     def example(self, task: Task) -> Task:
-        """Return a task with an instruction of the same form, without drawing a scene. Raises PerturbationError."""
+        """Return a task whose instruction has the same form; no scene is sampled. Raises PerturbationError."""
         words = {Attribute.PATTERN: next(iter(NEW_PATTERNS)), Attribute.COLOUR: NEW_COLOURS[0]}
         words[Attribute.SIZE] = f"{next(iter(NEW_SIZES))} {NEW_COLOURS[0]}"
         return replace(task, instruction=self._describe_target(task, words[self.attribute]))
 
     def _vary(self, task: Task, rng: np.random.Generator) -> tuple[Entity, _Look, Task]:
-        """Return the original object, its new appearance, and the task with it."""
+        """Return the original object, its new appearance, and the task with this appearance."""
         things = moved_things(task, self.kind)
         first = things[0]
         # Colour names that may already describe the object or another one with the same noun.
@@ -207,7 +207,7 @@ class VariedTarget(Perturbation):
 
 
 def moved_things(task: Task, kind: str) -> tuple[Entity, ...]:
-    """Return the movable objects that a task's goal puts somewhere, in the goal's order. Raises PerturbationError."""
+    """Return the objects that must be moved to reach a task's goal, in its order. Raises PerturbationError."""
     objects = {obj.name: obj for obj in task.scene.objects}
     named = (atom.arguments[0] for atom in task.goal.atoms if len(atom.arguments) > 1)
     targets = tuple(objects[name] for name in dict.fromkeys(named) if name in objects)
@@ -236,9 +236,9 @@ class _Look:
 
 
 def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.random.Generator) -> _Look:
-    """Draw an appearance that the attribute distinguishes from the object's original and from the look-alike's.
+    """Choose a random appearance that the attribute distinguishes from the original and from the look-alike.
 
-    It has none of the colours in ``taken``. Raises PerturbationError if none exists.
+    It has none of the colours in ``taken``. Raises PerturbationError if there is no such appearance.
     """
     # The gripper can hold an enlarged object only if it is narrow.
     holdable = ["small", *(["large"] if 2 * min(footprint(thing.category).half) <= NARROW else [])]
@@ -279,7 +279,7 @@ def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.r
 
 
 def _is_partly(thing: Entity, colour: Colour) -> bool:
-    """Whether a large part of an object has about the hue of a colour, so that the colour's name may describe it."""
+    """Whether a colour's name may describe an object, because a large part of it has about the same hue."""
     seen = portrait(replace(thing, name=""), planning_pack())
     pixels = seen.colour[seen.cover > 0.5] / seen.cover[seen.cover > 0.5][:, None]
     vivid, wanted = (values - values.mean(axis=-1, keepdims=True) for values in (pixels, np.array(colour)))
@@ -289,7 +289,7 @@ def _is_partly(thing: Entity, colour: Colour) -> bool:
 
 
 def _fits(task: Task, thing: Entity, category: str) -> bool:
-    """Whether an object of a category can be grasped at the position of another and put where the task puts that one.
+    """Whether a category can replace an object: it can be grasped at the same position and put at the destination.
 
     Only low objects fit into a drawer or onto a rack. Inside another object, only objects that protrude from it can
     be grasped.

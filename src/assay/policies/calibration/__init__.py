@@ -4,5 +4,5 @@
     perception     flaws in perceiving the scene
     execution      flaws in acting
 
-The parameters of a flaw are fields that the address can set: ``clumsy?miss=0.3``.
+The parameters of a flaw are fields, which can be set in the address: ``clumsy?miss=0.3``.
 """

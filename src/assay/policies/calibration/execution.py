@@ -18,7 +18,7 @@ from assay.support.streams import stream
 from assay.tasks import Instruction
 
 GRASP_DELAY_STEPS = 15
-"""Delay of the closing fingers in a missed grasp, in control steps; the gripper has left the object by then."""
+"""Delay, in control steps, of closing the fingers in a missed grasp; the gripper has left the object by then."""
 GOLDEN_RATIO = (np.sqrt(5.0) - 1.0) / 2.0
 """Reciprocal of the golden ratio; its multiples modulo 1 are evenly spread, so that a few seeds show the miss rate."""
 
@@ -28,8 +28,8 @@ class ReplayPolicy(OpenLoopPolicy):
     """Flaw: replays a control episode open-loop in any scene.
 
     It memorises the oracle's episode in the unperturbed task, solved or not, with its instruction and initial
-    positions. It replays the memorised episode with the closest initial positions, and of equally close ones the one
-    with the same instruction, so it never reacts to a moved object or a new instruction.
+    positions. It replays the memorised episode with the closest initial positions; between equally close episodes,
+    the instruction decides. It never reacts to moved objects or new instructions.
     """
 
     tasks: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class ReplayPolicy(OpenLoopPolicy):
         ]
 
         def mismatch(memory: MemorisedEpisode) -> tuple[float, bool]:
-            """Return the sum of all displacements, in metres, plus 1 m for each entity that only one scene contains."""
+            """Return (total displacement in metres, plus 1 per unmatched entity; whether instructions differ)."""
             shared = memory.positions.keys() & positions.keys()
             moved = sum(np.linalg.norm(memory.positions[name] - positions[name]) for name in shared)
             unmatched = len(memory.positions.keys() ^ positions.keys())

@@ -19,8 +19,8 @@ from assay.tasks import Atom, Goal, Task
 class FlawedPolicy(Oracle):
     """Pursues the goal returned by its `goal` method, using the oracle's skills.
 
-    The goal may be impossible in a changed scene. The policy then waits, so that the episode counts as a failure rather
-    than an error.
+    The goal may be impossible in a changed scene. In that case the policy waits, so that the episode counts as a
+    failure rather than an error.
     """
 
     def attach(self, env: SceneEnv) -> None:
@@ -42,7 +42,7 @@ class FlawedPolicy(Oracle):
         return self._impossible or super().note
 
     def trained_tasks(self, spec: EpisodeSpec) -> list[Task]:
-        """Return the episode's task, then the other tasks of its scene that are possible in the current scene."""
+        """Return the episode's task, then other tasks of its original scene whose objects still exist."""
         names = self._simulation.compiled.scene.names
         own = tasks.load(spec.task)
         others = [task for task in tasks.siblings(own) if task.id != own.id]

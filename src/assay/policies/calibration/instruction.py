@@ -24,7 +24,7 @@ OPPOSITES = {"on": "off", "off": "on", "open": "close", "close": "open"}
 
 
 class BlindPolicy(FlawedPolicy):
-    """Flaw: ignores the instruction and performs the scene's trained task, wherever the objects are.
+    """Flaw: ignores the instruction and performs the unperturbed task, wherever the objects are.
 
     The goal is that of the unperturbed task. If one of its objects has been replaced, the policy uses another object
     with the original appearance if the scene contains one. It perceives the scene as the oracle does.
@@ -50,16 +50,16 @@ def _appearance(entity: Entity) -> tuple[str, Finish, float]:
 class KeywordPolicy(FlawedPolicy):
     """Flaw: knows only the words of the training instructions.
 
-    The policy performs the scene's trained task that shares the most words with the instruction. If the trained name of
-    an object does not occur verbatim in the instruction, the policy always mistakes the same other object for it. It
-    waits if too few words match.
+    Among the tasks trained in this scene, the policy performs the one that shares the most words with the
+    instruction. If the trained name of an object does not occur verbatim in the instruction, the policy uses a
+    wrong object instead, always the same one. It waits if too few words match.
     """
 
     least: float = 0.3
     """Minimum fraction of a trained instruction's words that the instruction must contain for the policy to act."""
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """Return the goal of the best-matching task, with unnamed objects replaced; empty if no task matches."""
+        """Return the goal of the best-matching task, with a wrong object for each unnamed one, or no goal."""
         text = instruction.text
         overlap, match = max(
             ((word_overlap(text, task.instruction.text), task) for task in self.trained_tasks(spec)),
@@ -70,7 +70,7 @@ class KeywordPolicy(FlawedPolicy):
         return Goal(tuple(self._confuse(atom, match, text) for atom in match.goal.atoms))
 
     def _confuse(self, atom: Atom, match: Task, text: str) -> Atom:
-        """Return the atom, with a wrong object in place of the first one that the text does not name."""
+        """Return the atom with a wrong object in place of the first object that the text does not name."""
         unnamed = [name for name in atom.arguments if not _is_named(match, name, text)]
         if not unnamed:
             return atom
@@ -88,7 +88,7 @@ class KeywordPolicy(FlawedPolicy):
 
 
 def word_overlap(text: str, instruction: str) -> float:
-    """Return the fraction of an instruction's content words in a text; 0 if a missing word's opposite occurs."""
+    """Return the fraction of an instruction's content words in a text; 0 if it has a missing word's opposite."""
     content, present = set(words(instruction)) - FUNCTION_WORDS, set(words(text))
     if any(word in content - present and OPPOSITES[word] in present for word in OPPOSITES):
         return 0.0
@@ -103,14 +103,14 @@ def _is_named(task: Task, name: str, text: str) -> bool:
 
 @dataclass
 class SemanticPolicy(FlawedPolicy):
-    """Flaw: performs the scene's trained task with the most similar instruction, even if another task is requested.
+    """Flaw: performs that trained task of the scene whose instruction is most similar to the given one.
 
-    The similarity is the cosine between sentence embeddings (all-MiniLM-L6-v2), so synonyms do no harm. The policy
-    waits if no instruction is similar enough.
+    The similarity is the cosine between sentence embeddings (all-MiniLM-L6-v2), so the policy understands
+    synonyms. The policy waits if no instruction is similar enough.
     """
 
     least: float = 0.3
-    """Minimum similarity at which the policy acts."""
+    """Minimum similarity of the instructions for the policy to act."""
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
         """Return the goal of the most similar trained task; empty if the similarity is below the threshold."""
@@ -135,7 +135,7 @@ def _embed(text: str) -> np.ndarray:
 class VerbatimPolicy(FlawedPolicy):
     """Flaw: recognizes an instruction only if it is identical to a training instruction.
 
-    It waits if the instruction differs by as little as a full stop or a capital letter.
+    Otherwise, even if only a full stop or a capital letter differs, it waits.
     """
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
@@ -148,7 +148,7 @@ class DeafPolicy(FlawedPolicy):
     """Flaw: ignores new instructions during the episode, but reacts to objects that move."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Plan the episode, and remember the goal of its first instruction."""
+        """Plan the episode, and store the goal of its first instruction."""
         self._first: Goal | None = None
         super().reset(instruction, spec)
         self._first = self._goal

@@ -23,9 +23,9 @@ from assay.tasks import Goal, Instruction
 
 
 class ColourPolicy(FlawedPolicy):
-    """Flaw: takes the object whose colour is that of the target in the control.
+    """Flaw: grasps the object whose colour is most similar to that of the target in the control.
 
-    Among objects of the same colour it prefers the right one, so it solves the control.
+    If several objects have the same colour, it prefers the target, so it solves the control.
     """
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
@@ -69,7 +69,7 @@ def _geom_colour(model: mujoco.MjModel, geom: int) -> np.ndarray:
 
 
 class NearestPolicy(FlawedPolicy):
-    """Flaw: takes the object nearest to the target's position in the control.
+    """Flaw: grasps the object nearest to the target's position in the control.
 
     It understands language and acts correctly; only its choice of an object depends on the learned position.
     """
@@ -94,8 +94,8 @@ class NearestPolicy(FlawedPolicy):
 class WithinPolicy(FlawedPolicy):
     """Flaw: performs the task only if its objects are within ``reach`` metres of their positions in the control.
 
-    Otherwise it waits. The displacement and the action delay add up: the policy acts if displacement / ``reach`` +
-    delay / ``delay`` is at most 1, so the smallest change that makes it fail is known.
+    Otherwise it waits. The displacement of an object and the action delay add up: the policy acts if displacement
+    / ``reach`` + action delay / ``delay`` is at most 1. The smallest change that makes it fail is therefore known.
     """
 
     reach: float = 0.2
@@ -169,16 +169,16 @@ class GlancePolicy(OpenLoopPolicy, FlawedPolicy):
 class UnseeingPolicy(OpenLoopPolicy):
     """Flaw: sees nothing, and follows the instruction as if every object were at its memorised position.
 
-    It understands the instruction as the oracle does, but replays open-loop the oracle's actions in the unperturbed
-    scene from one memorised initial state, whose seed no experiment uses. It waits if the instruction refers to objects
-    that are not in the unperturbed scene.
+    It understands the instruction as the oracle does, but replays open-loop the oracle's actions for the goal from
+    one memorised initial state of the unperturbed scene, with a seed that no experiment uses. It waits if the
+    instruction refers to objects that are not in the unperturbed scene.
     """
 
     known: int = 1000
     """Seed of the memorised initial state."""
 
     def attach(self, env: SceneEnv) -> None:
-        """Attach an oracle, which maps instructions to goals."""
+        """Attach the oracle that maps instructions to goals."""
         self._oracle = Oracle()
         self._oracle.attach(env)
 

@@ -26,7 +26,7 @@ MAX_GRASP_WIDTH_M = 0.074
 FINGERTIP_M = 0.0115
 """Length of a finger beyond the grip site, in metres."""
 MAX_FINGER_DEPTH_M = 0.022
-"""Maximum depth of the fingers around a piece, in metres; the palm begins 0.03 m behind the grip site."""
+"""Maximum depth to which the fingers enclose a piece, in metres; the palm begins 0.03 m behind the grip site."""
 CLEARANCE_M = 0.003
 """Required free space around the gripper, in metres."""
 APPROACH_TILTS = tuple(np.radians([-50.0, -30.0, 0.0, 30.0, 50.0]))
@@ -34,15 +34,15 @@ APPROACH_TILTS = tuple(np.radians([-50.0, -30.0, 0.0, 30.0, 50.0]))
 CONTACT_COST = 0.02
 """Cost per gripper point that touches an obstacle during a grasp."""
 EASY_REACH_M = 0.7
-"""Distance from the robot's base, in metres, up to which the arm easily reaches down."""
+"""Distance from the robot's base, in metres, up to which the arm can easily reach straight down."""
 MAX_SIDE_OFFSET_M = 0.012
-"""Maximum sideways offset of the open gripper from a piece, in metres; the piece slides to the centre on closing."""
+"""Maximum sideways offset of the open gripper from a piece, in metres; closing the fingers centres the piece."""
 MIN_OFFSET_WIDTH_M = 0.02
-"""Minimum width, in metres, of a piece for which the gripper may be offset sideways; rims are narrower."""
+"""Minimum width, in metres, of a piece that the gripper may grasp off-centre; rims are narrower."""
 MAX_AXIS_SINE = 0.35
-"""Maximum sine of the angle between an axis and the horizontal for a grasp across the axis from above."""
+"""Maximum sine of the angle between a piece's axis and the horizontal for a grasp across this axis from above."""
 MAX_LEANING_SINE = 0.8
-"""Maximum sine of the angle between an axis and the horizontal for a grasp that is tilted along with the axis."""
+"""Maximum sine of the angle between a piece's axis and the horizontal for a grasp tilted by this angle."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,10 +80,10 @@ def _grid(*axes: Iterable[float]) -> np.ndarray:
 _FINGER = _grid((0.041, 0.049, 0.056), (-0.011, 0.0, 0.011), np.arange(FINGERTIP_M, -0.05, -0.008))
 PALM = _grid(np.linspace(-0.1, 0.1, 13), (-0.034, 0.0, 0.034), np.arange(-0.033, -0.19, -0.012))
 OPEN_GRIPPER = np.concatenate([_FINGER, _FINGER * (-1.0, 1.0, 1.0), PALM])
-"""Points (p, 3) in the volume of the open gripper and behind it, in the frame of the grip site."""
+"""Points (p, 3) in the frame of the grip site that sample the open gripper and the volume behind it."""
 _WRIST = _grid(np.linspace(-0.045, 0.045, 5), np.linspace(-0.045, 0.045, 5), np.arange(-0.105, -0.19, -0.012))
 GRIPPER_AND_WRIST = np.concatenate([OPEN_GRIPPER[OPEN_GRIPPER[:, 2] > -0.1], _WRIST])
-"""Points (p, 3) in the volumes of the wrist and gripper, up to 0.1 m behind the grip site, in its frame."""
+"""Points (p, 3) in the frame of the grip site that sample the wrist and gripper, up to 0.1 m behind the site."""
 
 
 class Obstacles:
@@ -97,7 +97,7 @@ class Obstacles:
     def count_contacts(
         self, position: np.ndarray, rotation: np.ndarray, part: np.ndarray = OPEN_GRIPPER
     ) -> int:
-        """Return the number of gripper points (p, 3) that are in a box, or closer to one than the clearance."""
+        """Return the number of gripper points (p, 3) inside any box, or closer to one than the clearance."""
         return int(_count_inside(np.asarray(part @ rotation.T + position), *self._arrays))
 
 
@@ -139,7 +139,7 @@ def _count_inside(points, centres, rotations, halves, low, high):  # type: ignor
 def ranked_grasps(scene: SceneState, entity: EntityIndex) -> Iterator[Grasp]:
     """Yield grasps from above and tilted grasps, best first; gripper contacts increase the cost.
 
-    The open gripper and its closing fingers need free space. Contacts are computed only for grasps that may be next.
+    The open gripper and its closing fingers need free space. Contacts are computed lazily, in order of cost.
     """
     obstacles = Obstacles(scene, scene.solid_geoms)
     weighed: list[tuple[float, int, Grasp]] = []
@@ -286,7 +286,7 @@ class Reach:
         return strain + (COLLISION_COST if collides else 0.0)
 
     def easier(self, position: np.ndarray, rotation: np.ndarray, width: float) -> tuple[np.ndarray, float]:
-        """Return the rotation (3, 3), with the fingers swapped if that is easier, and the cost of the pose."""
+        """Return the rotation (3, 3), with the fingers swapped if that costs less, and the cost of the pose."""
         best = first = motion.easier_flip(self._scene, rotation)
         least = np.inf
         for candidate in (first, first @ motion.HALF_TURN):

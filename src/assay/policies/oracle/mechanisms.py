@@ -14,19 +14,19 @@ from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
 
 HANDLE_TILTS = np.radians([20.0, 35.0, 5.0])
-"""Downward approach angles to a handle, in radians, in the order in which they are tried."""
+"""Downward tilts of the approach to a handle, in radians, in the order of attempts."""
 PUSH_TILT = np.radians(35.0)
-"""Gripper tilt from the vertical when pushing a drawer, in radians, so that only the fingers come near it."""
+"""Gripper tilt from the vertical when pushing a drawer, in radians; only the fingers come near the drawer."""
 HOOK_TILTS = np.radians([50.0, 40.0])
-"""Gripper tilts for hooking a handle, in radians, in the order in which they are tried."""
+"""Gripper tilts for hooking a handle, in radians, in the order of attempts."""
 HOOK_DEPTH_M = 0.008
 """Depth of the fingertips behind a handle and below its top, in metres."""
 FINGER_WIDTH_M = 0.022
 """Width of a finger, in metres."""
 AJAR_RAD = 0.45
-"""Angle, in radians, to which a door is pulled open by its handle before it is pushed."""
+"""Angle, in radians, to which a door is pulled by its handle; from there on, it is pushed."""
 MAX_KNOB_WIDTH_M = 0.12
-"""Maximum width, in metres, of a knob, which is turned by grasping across it."""
+"""Maximum width, in metres, of a knob that the gripper can grasp and turn."""
 PUSH_START_M = 0.05
 """Distance in front of a surface at which a push starts, in metres."""
 

@@ -19,13 +19,13 @@ OPEN, CLOSED = -1.0, 1.0
 """Gripper component of an action."""
 
 GAIN = 1.6
-"""Proportional gain: one action requests this multiple of the remaining error."""
+"""Proportional gain: each action commands this multiple of the remaining error."""
 POSITION_TOLERANCE_M = 0.008
 """Tolerance of a target position, in metres."""
 STALL_STEPS = 10
 """Number of steps without progress after which a motion is aborted."""
 WRIST_REST_RAD = 0.785
-"""Neutral angle of the last joint, in radians; its range is -2.9 to 2.9."""
+"""Neutral angle of the last joint, in radians; the joint's range is -2.9 to 2.9."""
 ANGLE_TOLERANCE_RAD = 0.06
 """Tolerance of a target rotation, in radians."""
 
@@ -37,7 +37,7 @@ HALF_TURN = np.diag([-1.0, -1.0, 1.0])
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the cross product of two vectors (3,); for such short vectors, ten times as fast as ``np.cross``."""
+    """Return the cross product of two vectors (3,); ten times as fast as ``np.cross`` for single vectors."""
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
@@ -56,7 +56,7 @@ def rotation_about_z(angle: float) -> np.ndarray:
 
 
 def shortest_rotation(start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Return the shortest rotation (3, 3) that takes one direction (3,) to another."""
+    """Return the smallest rotation (3, 3) that maps one direction (3,) to another."""
     axis, cosine = cross(start, end), float(start @ end)
     if cosine < -0.9999:  # opposite directions: half a turn about any perpendicular axis
         axis = cross(start, np.eye(3)[int(np.argmin(np.abs(start)))])
@@ -80,7 +80,7 @@ def easier_flip(scene: SceneState, rotation: np.ndarray) -> np.ndarray:
 
 
 def rotation_between(current: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """Return the rotation vector (3,), in world coordinates, that takes ``current`` (3, 3) to ``goal`` (3, 3)."""
+    """Return the rotation vector (3,), in world coordinates, from ``current`` (3, 3) to ``goal`` (3, 3)."""
     relative = goal @ current.T
     sine = 0.5 * np.array(
         [relative[2, 1] - relative[1, 2], relative[0, 2] - relative[2, 0], relative[1, 0] - relative[0, 1]]

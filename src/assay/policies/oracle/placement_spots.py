@@ -18,17 +18,17 @@ _COARSE, _FINE = (
     np.stack(np.meshgrid(*[np.linspace(-0.7, 0.7, count)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
     for count in (7, 13)
 )
-"""Candidate positions in a region, in units of its half-lengths, (p, 2); the fine grid is for occupied regions."""
+"""Candidate positions (p, 2) in a region, relative to its half-lengths; the fine grid is for occupied regions."""
 GAP_M = 0.01
 """Desired distance between bounding boxes, in metres."""
 SIDE_OVERLAP_COST, TOP_OVERLAP_COST = 10.0, 4.0
-"""Cost per metre of overlap with obstacles beside a spot, and of overlap with obstacles above it."""
+"""Costs per metre of overlap: with obstacles beside a spot, and with obstacles above it."""
 ROTATION_COST = 0.01
 """Cost per radian of rotation."""
 ROUND_RATIO = 0.85
 """Minimum ratio of smallest to largest footprint extent for an object to count as round."""
 UPRIGHT_COSINE = 0.99
-"""Cosine of the tilt below which an object counts as leaning and is inserted only as far as necessary."""
+"""Cosine of the tilt angle; below it, an object counts as leaning and is inserted only as far as necessary."""
 LYING_COSINE = 0.35
 """Maximum cosine of the tilt angle of an object that counts as lying on its side."""
 OUTSIDE_M = 0.05
@@ -36,7 +36,7 @@ OUTSIDE_M = 0.05
 SPOTS_PER_ROTATION = 8
 """Maximum number of spots returned per rotation."""
 MIN_SPACING = 0.23
-"""Minimum distance between returned spots along one axis, in units of the region's half-lengths."""
+"""Minimum distance between returned spots along one axis, relative to the region's half-length."""
 
 UP_SLOPE_M = 0.04
 """Distance up the slope, in metres, at which objects are placed on a sloping region."""
@@ -205,9 +205,9 @@ def find_spots(
 ) -> list[PlacementSpot]:
     """Return spots for an object in or on a region, or at the centre of another object, best first.
 
-    The predicate determines the rotations: upright, on its side, or any. Any rotation means a rotation about the
-    vertical, or leaning if the object is inserted from the side or does not fit upright. ``more``: number of other
-    objects that still have to be placed there.
+    The predicate determines whether the object is upright, on its side, or in any orientation: turned about the
+    vertical, or leaning if it is inserted from the side or does not fit upright. ``more``: number of other objects
+    that still have to be placed there.
     """
     axis = scene.pose(entity)[1] @ up_axis(entity.category)
     turns = [motion.rotation_about_z(angle) for angle in np.radians([0.0, 45.0, -45.0, 90.0, -90.0])]

@@ -12,13 +12,13 @@ from assay.policies.oracle.scene_state import SceneState, contacts
 from assay.sim.compile import EntityIndex
 
 CARRY_CLEARANCE_M = 0.03
-"""Height of a carried object above obstacles, in metres."""
+"""Clearance between a carried object and the obstacles below it, in metres."""
 MAX_DROP_ERROR_M = 0.05
-"""Maximum horizontal error at which an object is lowered, in metres."""
+"""Maximum horizontal error, in metres, with which an object is lowered."""
 MAX_SLIP_RAD = 0.6
-"""Maximum rotation of an object in the gripper that is corrected, in radians."""
+"""Maximum rotation of an object within the gripper, in radians, for which the arm compensates."""
 RIM_HEIGHT_M = 0.03
-"""Height above its spot, in metres, from which a resting object is considered to be on a rim rather than inside."""
+"""Height above its spot, in metres, at which an object at rest is considered to be on a rim rather than inside."""
 MAX_FALL_M = 0.12
 """Maximum height above its spot, in metres, from which an object is dropped if only the gripper is blocked."""
 MAX_NUDGES = 5
@@ -30,19 +30,19 @@ SLOPED_SINE = 0.4
 NUDGE_LIFT_M = 0.025
 """Height, in metres, by which an object is lifted off a rim."""
 SINKING_M = 0.002
-"""Maximum distance, in metres, that an object at rest descends during the settling steps."""
+"""Maximum descent, in metres, during the settling steps of an object that counts as resting."""
 SETTLE_STEPS, TIGHT_SETTLE_STEPS = 5, 3
 """Number of settling steps in ordinary and in tight spots, where an object pressed onto a rim tilts in the gripper."""
 LOST_CONTACT_STEPS = 3
 """Number of steps for which the fingers may lose contact in tight spots, because they close again."""
 BLOCKED_STEPS = 12
-"""Number of steps at rest without support after which an object is released, because the gripper is blocked."""
+"""Number of steps without motion or support after which an object is released, because the gripper is blocked."""
 RELEASE_WIDTH_M = 0.012
 """Opening of the gripper beyond the object's width in tight spots, in metres."""
 VERTICAL_COSINE = 0.7
 """Minimum vertical component of a contact normal that counts as vertical."""
 HOLD_WIDTH = 0.0
-"""Gripper component that maintains the distance between the fingers."""
+"""Gripper component of an action that keeps the distance between the fingers constant."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,15 +54,15 @@ class PlacementSpot:
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
     """Rotation to apply to the object on the way to the spot, shape (3, 3)."""
     cost: float = 0.0
-    """Additional cost compared with the best spot, in metres."""
+    """Difference in cost from the best spot, in metres."""
     outward: np.ndarray | None = None
-    """Horizontal direction (3,) from which the object is inserted; None for insertion from above."""
+    """Horizontal direction (3,) out of the region; the object is inserted against it, or from above if None."""
     threshold: float = 0.0
     """Distance along ``outward``, in metres, at which the object is outside the region."""
     lift: float = 0.0
     """Height above the resting position at which the object is inserted, in metres."""
     tight: bool = False
-    """Whether obstacles are closer than the desired distance."""
+    """Whether obstacles are closer to the spot than the desired distance."""
 
 
 def put_back(scene: SceneState, entity: EntityIndex, origin: np.ndarray, standing: np.ndarray) -> Motion:
@@ -128,7 +128,7 @@ def place(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Placing:
-    """The motions that bring a held object to a spot."""
+    """The motions that carry a held object to a spot and lower it."""
 
     scene: SceneState
     entity: EntityIndex
@@ -238,8 +238,8 @@ class _Placing:
 def _shift_off_rim(scene: SceneState, entity: EntityIndex, axis: int) -> np.ndarray:
     """Return the horizontal shift (3,), in metres, that moves an object off its support.
 
-    If the support is beside the object, the shift is along the contact normal. If it is under the object's edge, the
-    shift is along one of the object's axes: 0 selects the axis on which the edge is farther out, 1 the other one.
+    If the support is beside the object, the shift is along the contact normal. If it is under the object's edge,
+    the shift is along one of the object's axes: for ``axis`` 0 the one with the edge farther out, for 1 the other.
     """
     point, normal = scene.support(entity)
     slope = float(np.hypot(*normal[:2]))

@@ -28,11 +28,11 @@ from assay.tasks import Atom, Goal, Instruction, Predicate
 from assay.tasks.scene import INSIDE
 
 LIFTED_HEIGHT_M = 0.015
-"""Minimum height above its initial position, in metres, of an object that counts as lifted."""
+"""Minimum height above the initial position, in metres, at which an object counts as lifted."""
 MAX_ROUNDS = 3
 """Maximum number of passes over all atoms of a goal."""
 ATTEMPTS_PER_ATOM = 2
-"""Number of attempts at an atom before the next one is tried."""
+"""Number of attempts at one atom before the next atom is tried."""
 
 _ORDER = {Predicate.TURN_ON: 0, Predicate.TURN_OFF: 0, Predicate.OPEN: 1, Predicate.CLOSE: 3}
 """Execution order of predicates: switches first, then opening, placing (2), and closing last."""
@@ -117,7 +117,7 @@ class Oracle:
 
 
 def pursue(scene: SceneState, goal: Goal) -> Motion:
-    """Make a goal true, atom by atom, and repeat atoms that become false on the way.
+    """Make a goal true, atom by atom, and restore atoms that become false on the way.
 
     Raises ImpossibleError before the first action if an atom can never become true. Returns False after the last
     unsuccessful pass.
@@ -162,7 +162,7 @@ def pursue(scene: SceneState, goal: Goal) -> Motion:
 def _steps(
     scene: SceneState, goal: Goal, atom: Atom, failures: defaultdict[str, list[RelativeGrasp]]
 ) -> Iterator[Motion]:
-    """Yield the motions that make one atom true; ``failures``: failed grasps of each object."""
+    """Yield the motions that make one atom true. ``failures``: grasps that have failed, by object."""
     if atom.predicate in MECHANISMS:
         part = scene.world.compiled.mechanism(atom.predicate, atom.arguments[0])
         assert part is not None
@@ -195,7 +195,7 @@ def _steps(
 
 
 def _height(scene: SceneState, goal: Goal, atom: Atom) -> int:
-    """Return the level of an atom's object in a stack of objects to be placed, 0 for the lowest."""
+    """Return the level of an atom's object in the stack that the goal describes, 0 for the lowest."""
     below: Atom | None = atom
     level = -1
     while level < len(goal.atoms) and below is not None:  # the bound ends circular goals

@@ -36,7 +36,7 @@ class Box:
 
 
 class SceneState:
-    """Poses, boxes, contacts and joints of a running simulation, which it never changes."""
+    """Read-only access to poses, boxes, contacts and joints of a running simulation."""
 
     def __init__(self, world: Simulation) -> None:
         self.world = world
@@ -71,7 +71,7 @@ class SceneState:
         return Box(pieces.low.min(axis=0), pieces.high.max(axis=0))
 
     def rotated_pieces(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
-        """Return the boxes of an entity's colliding geoms as in `rotated_box`; low and high have shape (geoms, 3)."""
+        """Return the boxes of an entity's colliding geoms as in `rotated_box`; corners have shape (geoms, 3)."""
         boxes = geom_boxes(self.model, self.data, entity.geoms)
         relative = replace(boxes, centre=boxes.centre - self.data.xpos[entity.body])
         return Box(*relative.transform(np.zeros(3), rotation).bounds)
@@ -104,7 +104,7 @@ class SceneState:
         return float(self.data.qpos[ARM] - self.data.qpos[ARM + 1])
 
     def highest_between(self, start: np.ndarray, end: np.ndarray, carried: EntityIndex) -> float:
-        """Return the top, in metres, of the highest entity within 12 cm of the line between two points (2,)."""
+        """Return the height, in metres, of the highest entity within 12 cm of the line between two points (2,)."""
         highest = -np.inf
         along = end - start
         length = float(np.linalg.norm(along)) or 1.0
@@ -140,7 +140,7 @@ class SceneState:
 
 
 def contacts(data: mujoco.MjData, geoms: Container[int]) -> Iterator[tuple[int, int, int]]:
-    """Yield the contacts of the given geoms with any others: index of the contact, own geom, other geom."""
+    """Yield (index of the contact, given geom, other geom) for the contacts of given geoms with any others."""
     for index, (first, second) in enumerate(data.contact.geom.tolist()):
         if (first in geoms) != (second in geoms):
             yield (index, first, second) if first in geoms else (index, second, first)

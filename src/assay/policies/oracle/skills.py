@@ -17,7 +17,7 @@ from assay.policies.oracle.scene_state import SceneState
 from assay.sim.compile import EntityIndex
 
 PREGRASP_M = 0.09
-"""Distance from a grasp, in metres, at which the gripper first stops."""
+"""Distance from the grasp pose, in metres, at which the gripper stops before its final approach."""
 MIN_LIFT_M = 0.025
 """Minimum rise, in metres, for an object to count as lifted."""
 STILL_SPEED = 0.02
@@ -25,7 +25,7 @@ STILL_SPEED = 0.02
 MAX_ATTEMPTS = 4
 """Maximum number of grasps that are tried."""
 MAX_CANDIDATES = 40
-"""Maximum number of grasps that are compared."""
+"""Maximum number of grasps that are compared for one attempt."""
 MAX_REACH_CHECKS = 40
 """Maximum number of poses that are checked by inverse kinematics."""
 REPEAT_COST = 0.15
@@ -33,17 +33,17 @@ REPEAT_COST = 0.15
 SIMILAR_DISTANCE_M, SIMILAR_COSINE = 0.012, 0.97
 """Maximum distance (in metres) and minimum cosine between the approach directions of two similar grasps."""
 MAX_GRASP_ERROR_M = 0.03
-"""Distance from a grasp, in metres, beyond which the gripper is not closed."""
+"""Maximum distance from the grasp pose, in metres, at which the gripper is closed."""
 CROWDING_COST = 0.005
 """Cost per gripper point that touches an obstacle when the object is at its spot."""
 LOW_OBJECT_M = 0.05
-"""Maximum height, in metres, of an object that is slid into the open if the gripper has no space around it."""
+"""Maximum height, in metres, of an object that is slid to a free area if the gripper has no space around it."""
 MIN_CONTACTS = 8
-"""Minimum number of gripper points touching obstacles at which an object is slid into the open."""
+"""Minimum number of gripper points touching obstacles at which an object is slid to a free area."""
 SLIDE_DISTANCE_M = 0.08
-"""Distance, in metres, by which an object is slid into the open."""
+"""Distance, in metres, by which an object is slid to a free area."""
 PRESS_DEPTH_M = 0.008
-"""Target depth of the fingertips below the top of an object that they slide, in metres."""
+"""Target depth, in metres, of the fingertips below the top of an object that is slid."""
 OVERHANG_MARGIN_M = 0.02
 """Distance from an overhang, in metres, at which an object is lifted."""
 SIDE_APPROACHES_M = (0.03, 0.06, 0.09, 0.12)
@@ -97,7 +97,7 @@ def pick_and_place(
 
 
 def _find_open_position(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray | None:
-    """Return a nearby position (2,) for a low object at which the gripper has free space; None if it need not move."""
+    """Return a nearby position (2,) where the gripper has space around a low object; None if it need not move."""
     if _side_offset(scene, entity, grasp).any():
         return None
     obstacles = Obstacles(scene, scene.solid_geoms - entity.geoms)
@@ -130,7 +130,7 @@ def lift(scene: SceneState, entity: EntityIndex, height: float) -> Motion:
 
 
 def _settle(scene: SceneState, entity: EntityIndex) -> Motion:
-    """Wait for at least one step until an object is at rest, because it may be in the air in the initial state."""
+    """Wait, for at least one step, until an object is at rest; in the initial state it may be in the air."""
     for _ in range(15):
         yield from motion.grip(scene, motion.OPEN, steps=1)
         if np.linalg.norm(scene.data.cvel[entity.body][3:]) < STILL_SPEED:

@@ -1,7 +1,7 @@
 """Addresses of policy servers: ``openpi://host:port?replan=5&timeout=60``.
 
-Several copies of a server are separated by commas, ``openpi://a:8000,a:8001,b:8000``; the episodes are distributed
-among them.
+The addresses of several copies of a server are separated by commas, ``openpi://a:8000,a:8001,b:8000``; the
+episodes are distributed among them.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class ServerOptions:
     timeout: Seconds = 60.0
     """Time limit for one reply, in seconds, from the first byte sent to the last byte received."""
     connect: Seconds = 10.0
-    """Time, in seconds, for which connection attempts are repeated."""
+    """Time, in seconds, during which connection attempts are repeated."""
     tls: bool = False
     """Whether the connection is encrypted."""
     key: str = ""
-    """Environment variable that holds the key sent as ``Authorization: Api-Key ...`` (openpi)."""
+    """Environment variable that contains the key sent as ``Authorization: Api-Key ...`` (openpi)."""
     bearer: str = ""
-    """Environment variable that holds the key sent as ``Authorization: Bearer ...`` (vLLM)."""
+    """Environment variable that contains the key sent as ``Authorization: Bearer ...`` (vLLM)."""
     batch: Annotated[int, Field(ge=1, le=64)] = 1
-    """Maximum number of requests from several workers that are sent as one (starVLA, GR00T)."""
+    """Maximum number of requests from several workers that are sent as one batch (starVLA, GR00T)."""
     relay: str = ""
     """Socket of the relay that joins the requests; set by a run, not by the user."""
 
@@ -57,12 +57,12 @@ class Address:
     """``host:port/path`` of each copy of the server."""
     options: ServerOptions
     adjusted: Mapping[str, object]
-    """Convention fields that the address sets."""
+    """Fields of the convention that the address sets."""
     extra: Mapping[str, str]
     """Options that are specific to this kind of server."""
 
     def secret(self) -> str:
-        """Return the key from the environment; empty if the address names none. Raises PolicyError."""
+        """Return the key from the environment; empty if the address names no variable. Raises PolicyError."""
         option = "key" if self.options.key else "bearer"
         name = self.options.key or self.options.bearer
         if not name:

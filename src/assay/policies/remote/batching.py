@@ -1,7 +1,7 @@
 """Batching: requests from several workers that reach one server at nearly the same time are sent as one.
 
 Each worker is a process. With ``?batch=8`` the main process opens a `Relay`, and the workers' clients send their
-messages to it, unchanged, over a local socket. A request waits at most a few milliseconds for others.
+messages to it, unchanged, over a local socket. A request waits for other requests for a few milliseconds at most.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from assay.policies.remote.client import RemotePolicy
 
 BATCH_WINDOW_S = 0.005
-"""Time, in seconds, for which a request waits for others."""
+"""Time, in seconds, for which a request waits for other requests."""
 MAX_REQUEST_BYTES = 64 * 2**20
 """Maximum size of a request; two images of 1024 x 1024 take 6 MiB."""
 
 
 @dataclass(frozen=True)
 class BatchCodec:
-    """Joins requests of a protocol and splits the reply; observations and actions have a leading batch axis."""
+    """Joins requests of one protocol and splits the reply; observations and actions have a leading batch axis."""
 
     encode: codec.Encoder
     marker: tuple[str, str]
@@ -61,7 +61,7 @@ class BatchCodec:
         return self.encode({**first, outer: {**first[outer], inner: observations}})
 
     def split(self, reply: bytes | str, count: int) -> list[bytes] | None:
-        """Split a reply into ``count`` replies; return None if it is an error or has a different length."""
+        """Split a reply into ``count`` replies; return None if it is an error or contains a different number."""
         *path, last = self.actions
         if isinstance(reply, str):
             return None
@@ -128,7 +128,7 @@ class RelayTransport(Transport):
         self._connection.send_bytes(message)
 
     def _receive(self, seconds: float) -> bytes | str:
-        """Receive the server's reply. Raises any RemoteError that occurred in the relay."""
+        """Receive the server's reply. Re-raises a RemoteError that occurred in the relay."""
         if not self._connection.poll(seconds):
             raise TimeoutError
         answer: bytes | str | tuple[type[RemoteError], str] = self._connection.recv()
@@ -189,7 +189,7 @@ class Relay:
 
 @dataclass
 class _PendingMessage:
-    """A message whose sender waits for the answer; an empty message connects and asks for the greeting."""
+    """A message whose sender waits for the answer. An empty one connects and requests the server's greeting."""
 
     message: bytes
     request: dict[str, Any] | None
@@ -228,7 +228,7 @@ class _ServerLine:
         self._transport.close()
 
     def _answer(self, group: Sequence[_PendingMessage]) -> None:
-        """Send messages as one and answer each of them; if the reply cannot be split, send each message separately."""
+        """Send messages as one and answer each of them; if the reply cannot be split, send them one by one."""
         try:
             if len(group) == 1:
                 group[0].answer.set_result(self._exchange(group[0].message))
@@ -236,7 +236,7 @@ class _ServerLine:
             requests = [pending.request for pending in group if pending.request is not None]
             replies = self.codec.split(self._exchange(self.codec.join(requests)), len(group))
         except Exception as error:  # a reply may be anything, and the senders wait for an answer
-            reason = f"the requests could not be sent as one: {one_line(error, 200)}"
+            reason = f"the requests could not be sent as one batch: {one_line(error, 200)}"
             for pending in group:
                 failure = error if isinstance(error, RemoteError) else RemoteError("the relay", reason)
                 pending.answer.set_exception(failure)

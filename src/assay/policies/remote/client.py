@@ -50,7 +50,7 @@ class RemotePolicy(ABC):
     """Orientation representations that the protocol supports."""
     transport: ClassVar[type[Transport]] = WebsocketTransport
     greets: ClassVar[bool] = True
-    """Whether a server sends its metadata on connection."""
+    """Whether the server sends its metadata when a client connects."""
     batches: ClassVar[BatchCodec | None] = None
     """Codec that joins requests from several episodes into one; None if the protocol does not support batching."""
 
@@ -75,7 +75,7 @@ class RemotePolicy(ABC):
         self.inference_ms: list[float] = []
         """Duration of each inference in the episode, in milliseconds, if the server reports it."""
         self.absolute = False
-        """Whether the last actions are absolute target poses."""
+        """Whether the most recent actions are absolute target poses."""
         self._turn = 0
         self._prompt = ""
         relay = self.address.options.relay
@@ -104,7 +104,7 @@ class RemotePolicy(ABC):
         self._begin(instruction, spec)
 
     def instruct(self, instruction: Instruction) -> None:
-        """Use a new prompt from the next request on; the actions of the current chunk are completed first."""
+        """Use a new prompt from the next request on; remaining actions of the current chunk are executed first."""
         self._prompt = instruction.text
 
     def _begin(self, instruction: Instruction, spec: EpisodeSpec) -> None:
@@ -114,7 +114,7 @@ class RemotePolicy(ABC):
 
     @abstractmethod
     def _request_actions(self, observation: Observation) -> object:
-        """Request actions for an observation and return them undecoded."""
+        """Request actions for an observation; return them as the server encodes them."""
 
     def act(self, observation: Observation) -> np.ndarray:
         """Return the remaining waiting actions at an episode's start, or the server's next actions, shape (k, 7)."""
@@ -142,7 +142,7 @@ class RemotePolicy(ABC):
         self._transport.close()
 
     def _content(self, observation: Observation) -> dict[str, Any]:
-        """Return the images, state and prompt by their names on the wire."""
+        """Return the images, state and prompt, keyed by their names on the wire."""
         convention = self.convention
         return {
             **convention.images(observation),

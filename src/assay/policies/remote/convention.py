@@ -49,7 +49,7 @@ class Layout(StrEnum):
 
 
 class Gripper(StrEnum):
-    """Range of an action's gripper component on the wire."""
+    """Range of an action's gripper component, as transmitted."""
 
     SIGNED = "signed"
     """-1 to 1, as in LIBERO."""
@@ -100,7 +100,7 @@ def encode_rotation(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:
 
 
 def controller_state(observation: Observation) -> np.ndarray:
-    """Return the state with the orientation of the grip site, which the controller moves, as float32 of shape (8,)."""
+    """Return the state, shape (8,) float32, with the orientation of the grip site, which the controller moves."""
     from scipy.spatial.transform import Rotation as SciPyRotation  # slow to import
 
     body = SciPyRotation.from_quat(observation.eef_quaternion, scalar_first=True)
@@ -117,8 +117,8 @@ class Convention:
     state: str | None
     """Name of the state on the wire; None if no state is sent.
 
-    The end effector is the body of robosuite's ``robot0_eef_quat``; the grip site that the controller moves is
-    rotated relative to it.
+    The end effector is the body whose orientation robosuite reports as ``robot0_eef_quat``. The grip site, which
+    the controller moves, is rotated relative to it.
     """
     prompt: str
     """Name of the instruction on the wire."""
@@ -131,7 +131,7 @@ class Convention:
     rotation: Rotation = Rotation.ROBOSUITE
     gripper: Gripper = Gripper.SIGNED
     closes: Sign = Sign.PLUS
-    """Sign of the gripper component that closes the gripper on the wire; plus in Assay.
+    """Sign of the transmitted gripper component that closes the gripper; in Assay it is plus.
 
     For components from 0 to 1, this is the sign of their difference from 0.5.
     """
@@ -142,7 +142,7 @@ class Convention:
     replan: Replan = None
     """Number of actions executed from each reply; None for all."""
     wait: Steps = 10
-    """Number of waiting steps at the start, while objects are still falling; no actions are requested meanwhile."""
+    """Number of steps at the start in which the robot waits for falling objects, and no actions are requested."""
 
     def adjusted(self, fields: Mapping[str, object]) -> Convention:
         """Return the convention with some of its fields replaced."""
@@ -199,7 +199,7 @@ ADJUSTABLE = ("replan", "size", "wait", "orientation", "layout", "rotation", "gr
 CLIENTS: Mapping[str, Mapping[str, str]] = {
     "libero-x": {"orientation": "upright", "replan": "25", "wait": "0"}
 }
-"""Presets such as ``?client=libero-x``: options of that benchmark's client for episodes from stored states."""
+"""Presets by name: with ``?client=libero-x``, the options of LIBERO-X's client for episodes from stored states."""
 
 
 def parse_field(owner: type, name: str, text: str, address: str) -> object:

@@ -58,7 +58,7 @@ class Gr00t(RemotePolicy):
     def __init__(self, address: str) -> None:
         super().__init__(address)
         text = self.address.text
-        require("gr00t", f"{text} uses ZeroMQ, which needs pyzmq", PolicyError)
+        require("gr00t", f"{text} uses ZeroMQ, which requires pyzmq", PolicyError)
         nested = self.address.extra.get("nested", "0")
         if nested not in ("0", "1"):
             raise PolicyError(f"{text}: nested={nested}: expected 0 or 1")

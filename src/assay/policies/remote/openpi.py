@@ -1,4 +1,4 @@
-"""openpi's websocket protocol, and the two protocols that use its framing: starVLA and RoboArena.
+"""openpi's websocket protocol, and two protocols with the same framing: those of starVLA and RoboArena.
 
 On connection, the server sends a map of metadata. A text frame is the traceback of a server error.
 """
@@ -37,7 +37,7 @@ STARVLA_CONVENTION = Convention(
     closes=Sign.MINUS,
     binary=True,
 )
-"""Convention of starVLA's LIBERO script: a list of images, in this order, and no state; ``layout=hand`` adds one."""
+"""Convention of starVLA's LIBERO script: a list of images, in this order; no state unless ``layout=hand``."""
 STARVLA_SAMPLING = {"do_sample": False, "use_ddim": True, "num_ddim_steps": 10}
 """Diffusion sampling options of starVLA's script."""
 ROBOARENA_CONVENTION = Convention(
@@ -52,7 +52,7 @@ ROBOARENA_CONVENTION = Convention(
     rotation=Rotation.EULER,
     gripper=Gripper.UNIT,
 )
-"""Convention of DROID, RoboArena's training data: upright images, Euler angles, and 1 to close the gripper."""
+"""Convention of DROID, RoboArena's training data: upright images, Euler angles, and a closed gripper is 1."""
 ROBOARENA_ACTION_SPACE = "cartesian_velocity"
 """The only one of RoboArena's action spaces that LIBERO's controller supports."""
 OPEN_FINGER_M = 0.04
@@ -99,7 +99,7 @@ class StarVla(RemotePolicy):
     batches = BatchCodec(codec.encode_openpi, ("type", "infer"), ("payload", "examples"), ("data", "actions"))
 
     def connect(self) -> None:
-        """Open a new connection, and check the key against those that the server reports."""
+        """Open a new connection, and check that the server reports the key."""
         super().connect()
         keys = self.metadata.get("available_unnorm_keys")
         key = self.address.extra.get("unnorm_key")
@@ -142,7 +142,7 @@ class RoboArena(OpenPI):
     rotations = THREE_NUMBERS
 
     def connect(self) -> None:
-        """Open a new connection, and adopt the cameras and the image size that the server needs."""
+        """Open a new connection, and use the cameras and the image size that the server requires."""
         super().connect()
         needs = self.metadata
         space = needs.get("action_space", ROBOARENA_ACTION_SPACE)
@@ -151,15 +151,15 @@ class RoboArena(OpenPI):
                 f"the server's action_space is {space!r:.40}; only {ROBOARENA_ACTION_SPACE} can be executed"
             )
         if needs.get("needs_stereo_camera"):
-            raise self._reject("the server needs stereo cameras, which LIBERO does not have")
+            raise self._reject("the server requires stereo cameras, which LIBERO does not have")
         external = needs.get("n_external_cameras", 1)
         if external not in (0, 1):
-            raise self._reject(f"the server needs {external!r:.20} external cameras; LIBERO has one")
+            raise self._reject(f"the server requires {external!r:.20} external cameras; LIBERO has one")
         size = needs.get("image_resolution")
         square = isinstance(size, list) and len(size) == 2 and size[0] == size[1] and type(size[0]) is int
         if size is not None and not square:
             raise self._reject(
-                f"the server needs images of size {size!r:.40}; only square images can be sent"
+                f"the server requires images of size {size!r:.40}; only square images can be sent"
             )
         is_needed = (external, needs.get("needs_wrist_camera", True))
         declared = {

@@ -35,7 +35,7 @@ MAX_REQUEST_BYTES = 32 * 2**20
 SERVED_PACK = "served"
 """Name used in the spec of a served episode in place of the asset pack."""
 OPENPI_MIN_ACTIONS = 5
-"""Number of actions that openpi's LIBERO example executes from each reply; it rejects shorter replies."""
+"""Number of actions that openpi's LIBERO example executes per reply; it rejects replies with fewer actions."""
 HEALTH_PATHS = ("/healthz", "/health")
 """HTTP paths that openpi's and vla-eval's tools use to check whether a server is ready."""
 NOT_SENT = {
@@ -46,7 +46,7 @@ NOT_SENT = {
 }
 """Members of an Observation that no protocol transmits."""
 STATE_MEMBERS = ("eef_position", "eef_quaternion", "gripper")
-"""Members of an Observation that are derived from the state."""
+"""Members of an Observation that are computed from the transmitted state."""
 SERVER_FAILED = 1011
 """Websocket close code for a server error."""
 
@@ -111,7 +111,7 @@ class ServerSession(ABC):
         self.policy = policy
         self.name = name
         self.replan = replan
-        """Number of actions used from each chunk; None for all."""
+        """Number of actions of each chunk that are sent; None for all."""
         self._prompt: str | None = None
         self._observations = 0
         self._actions: deque[np.ndarray] = deque()
@@ -169,8 +169,8 @@ def _decode_request(message: bytes) -> dict[Any, Any]:
 class OpenPISession(ServerSession):
     """The connection to an openpi client.
 
-    The protocol does not mark the start of an episode, so a new connection or a new prompt starts one. It has no seed
-    either; a digest of the first observation is used instead, so that the same episode is reproducible.
+    The protocol does not mark the start of an episode, so a new connection or a new prompt starts one. It does not
+    transmit a seed either; a digest of the first observation replaces it, so that an episode is reproducible.
     """
 
     convention = openpi.CONVENTION

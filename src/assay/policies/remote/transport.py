@@ -1,7 +1,7 @@
 """One transport for all policy servers: connect with retries, exchange messages within a time limit, close.
 
-`Transport` connects to one of several copies of a server, with retries, time limits and one-line errors. Its subclasses
-implement a connection as a websocket, an HTTP client or a ZeroMQ socket.
+`Transport` connects to one of several copies of a server, with retries, time limits and one-line errors. Its
+subclasses implement the connection: a websocket, an HTTP client or a ZeroMQ socket.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from assay.policies.remote.codec import MAX_REPLY_BYTES
 MAX_REASON_LENGTH = 240
 """Maximum number of characters of a server's error that a message quotes."""
 FIRST_DELAY_S, MAX_DELAY_S = 0.1, 5.0
-"""First and longest pause between connection attempts, in seconds; each pause is twice as long as the previous one."""
+"""First and longest pause between connection attempts, in seconds; pauses double until they reach the longest."""
 CLOSE_TIMEOUT_S = 1.0
 _UNAUTHORISED = (401, 403)
 _MESSAGE_TOO_BIG = 1009
@@ -83,7 +83,7 @@ class ConnectError(Exception):
 
 
 class Transport(ABC):
-    """Connection to a server with one or more copies, for one request at a time; a failure closes the connection."""
+    """Connection to one of several copies of a server, for one request at a time; a failure closes it."""
 
     protocol: ClassVar[str] = ""
     """URL protocol: ``ws``, ``http`` or ``tcp``."""
@@ -202,7 +202,7 @@ class Transport(ABC):
 
     @contextlib.contextmanager
     def _exchange(self) -> Iterator[Callable[[], float]]:
-        """Provide a function that returns the seconds remaining; any failure closes the connection."""
+        """Context that provides a function for the remaining seconds; any failure in it closes the connection."""
         text, seconds = self.address.text, self._reply_timeout
         if not self._connected:
             raise LostError(text, "there is no connection")
@@ -225,7 +225,7 @@ class Transport(ABC):
 def _limit(seconds: float, cut: Callable[[], None]) -> Iterator[None]:
     """Call ``cut``, which closes the connection, if the operation exceeds the time limit. Raises TimeoutError.
 
-    The libraries limit only the time between two bytes, and do not limit sending to a server that does not read.
+    The libraries limit only the time between two bytes, not sending to a server that does not read.
     """
     deadline = time.monotonic() + seconds
     timer = threading.Timer(seconds, cut)

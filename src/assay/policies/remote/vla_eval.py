@@ -27,7 +27,7 @@ START, OBSERVATION, ACTION, END = "episode_start", "observation", "action", "epi
 """Types of messages."""
 WRIST = "wrist"
 CONTROLLER_STATES = "controller_states"
-"""Name of the state that contains the grip site's orientation, which X-VLA's server reads."""
+"""Name of the state with the orientation of the grip site; X-VLA's server reads this state."""
 CONVENTION = Convention(
     cameras=(("agentview", "agentview"), ("robot0_eye_in_hand", WRIST)),
     state="states",

@@ -1,7 +1,7 @@
 """An evaluation that fits into a time budget, for use in a training loop.
 
-It executes the experiment's first n seeds on the chosen tasks completely, and lists what was left out. For given seeds
-and tasks the episodes are the same, however long they take; the budget only determines how many there are.
+It executes the experiment's first n seeds on the chosen tasks completely, and lists what was left out. For given
+seeds and tasks, the episodes do not depend on how long they take; the budget only sets their number.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class FittedRun:
     seconds: float
     """Wall-clock time, in seconds."""
     left_out: tuple[str, ...]
-    """Descriptions of the parts that did not fit into the budget."""
+    """Descriptions of the parts of the experiment that did not fit into the budget."""
 
 
 def run_within(
@@ -48,8 +48,8 @@ def run_within(
 ) -> FittedRun:
     """Run as many seeds as fit into a time such as ``2min``, on fewer tasks if necessary; None for no limit.
 
-    Raises RunError if not even one seed of one task fits, or if ``path`` exists, because a policy in training changes
-    in ways that no digest shows.
+    Raises RunError if not even one seed of one task fits, or if ``path`` exists, because digests cannot show that
+    a policy in training has changed.
     """
     if path.exists():
         raise RunError(f"{path} already exists; every evaluation needs a new file")

@@ -1,14 +1,14 @@
-"""A duel: two policies on the same episodes, start by start, until it is known which is better.
+"""A duel: runs two policies on the same episodes, start by start, until it is known which one is better.
 
-Starts (task and seed) come in a fixed random order that both policies share; starts that are added later come after
-the others. From each start, some episodes are drawn at random: one, by default, because episodes from the same start
-are correlated and carry less information than the same number from different starts.
+Starts (task and seed) come in a fixed random order that both policies share; starts that are added later come
+after the others. From each start, some episodes are selected at random: one, by default, because episodes from the
+same start are correlated and carry less information than the same number from different starts.
 
-The bets (`assay.support.stats.betting`) are on one number per start: the mean difference B - A of success (0 or 1), or
-of progress (0 to 1), over the start's episodes that both policies executed without an error. A start counts once both
-policies have finished it and all starts before it, so the verdict depends neither on workers nor on interruptions. All
-results follow from confidence intervals that are valid at any time. The interval over all conditions has coverage
-1 - alpha; so have the intervals of the single conditions, jointly (Bonferroni).
+The bets (`assay.support.stats.betting`) are on one number per start: the mean difference B - A of success (0 or
+1), or of progress (0 to 1), over the start's episodes that both policies executed without an error. A start counts
+once both policies have finished it and all starts before it, so the verdict depends neither on workers nor on
+interruptions. All results follow from confidence intervals that are valid at any time. The interval over all
+conditions has coverage 1 - alpha, and so do those of the individual conditions jointly (Bonferroni).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SUCCESS, PROGRESS = "success", "progress"
 MEASURES = (SUCCESS, PROGRESS)
 """Scores of an episode, 0 to 1, by which policies can be compared."""
 META = "duel"
-"""Key for the duel's sample and order in a run's meta table."""
+"""Key in a run's meta table for the duel's episodes per start, order of starts, and measure."""
 
 Start = tuple[str, int]
 Scores = dict[str, float | None]
@@ -57,9 +57,9 @@ class Duel:
     judgement: Judgement
     runs: tuple[Path, Path]
     left: int
-    """Number of episodes that the same command would still execute; 0 if the duel is over."""
+    """Number of episodes that the same command, if repeated, would execute; 0 if the duel is over."""
     reason: str = ""
-    """Reason why the duel ended early, if a policy was unreachable."""
+    """Reason why the duel ended early, for example an unreachable policy; empty if it did not."""
 
 
 def duel(
@@ -79,17 +79,19 @@ def duel(
 ) -> Duel:
     """Run two policies on the same episodes until the second is known to be better, equivalent or worse.
 
-    ``margin``: the smallest relevant difference in score, 0 to 1. ``out``: the folder of ``A.assay`` and ``B.assay``;
-    the same call resumes the duel. With ``each``, every condition has to be decided as well. ``per_start``: number of
-    episodes drawn for each task and seed; None for all. ``measure``: the score to compare, "success" or "progress". The
-    other keywords are the fields of `RunOptions`. Raises AssayError.
+    ``margin``: the smallest relevant difference in score, 0 to 1. ``out``: the folder of ``A.assay`` and
+    ``B.assay``; the same call resumes the duel. With ``each``, every single condition must be decided, too.
+    ``per_start``: number of episodes selected from each start; None for all. ``measure``: the score to
+    compare, "success" or "progress". The other keywords are the fields of `RunOptions`. Raises AssayError.
     """
     observer, policies = observer or Observer(), (first, second)
     options = RunOptions.of(options, **overrides)
     if measure not in MEASURES:
         raise RunError(f"measure '{measure}': choose one of {', '.join(MEASURES)}")
     if not 0 < margin < 1:
-        raise RunError(f"margin {margin:g}: expected a number between 0 and 1, such as 0.05 for five points")
+        raise RunError(
+            f"margin {margin:g}: expected a number between 0 and 1, such as 0.05 (5 percentage points)"
+        )
     if per_start is not None and per_start < 1:
         raise RunError(f"per_start={per_start}: expected an integer >= 1")
     if out is None:
@@ -129,7 +131,7 @@ def duel(
 
 
 def draw(plan: RunPlan, per_start: int | None) -> RunPlan:
-    """Draw ``per_start`` episodes from each start, reproducibly, among those in which success is expected."""
+    """Select ``per_start`` episodes of each start, pseudo-randomly, among those in which success is expected."""
     fair = [spec for spec in plan.specs if spec.labels.get("plausible") is not False] or plan.specs
     starts: dict[Start, list[EpisodeSpec]] = {}
     for spec in fair:
@@ -143,7 +145,7 @@ def draw(plan: RunPlan, per_start: int | None) -> RunPlan:
 
 
 def _stored_order(plans: Sequence[RunPlan], per_start: int | None, measure: str) -> list[Start]:
-    """Return the order of starts for a resumed duel. Raises RunError if the sample was drawn differently."""
+    """Return the stored order of starts for a resumed duel. Raises RunError if the duel had other settings."""
     order: list[Start] = []
     for path in (plan.path for plan in plans):
         if path.is_file():
@@ -186,10 +188,10 @@ class Judge:
         each: bool,
         measure: str,
     ) -> None:
-        """``order``: the starts from an earlier command, which come first."""
+        """``order``: starts of an earlier command of the same duel, which come first."""
         self._margin, self._each, self._measure = margin, each, measure
         self.scores: tuple[Scores, Scores] = ({}, {})
-        """Scores of the executed episodes of both sides."""
+        """Scores of the executed episodes, for policy A and for policy B."""
         plans = [store.outcomes() for store in stores]
         for store, plan, scores in zip(stores, plans, self.scores, strict=True):
             waiting = {entry.key for entry in store.todo(retry=options.retry)}
@@ -204,7 +206,7 @@ class Judge:
         before = [start for start in order if start in starts]
         fresh = sorted(starts.keys() - set(before), key=lambda start: start_order(*start))
         self.starts = {start: starts[start] for start in (*before, *fresh)}
-        """Key and condition of each episode that is in both plans, by start, in order."""
+        """Keys and conditions of the episodes that are in both plans, by start, in the order of execution."""
         names = dict.fromkeys(episode.condition for episode in plans[0])
         self._overall = self._contest(None, ALPHA)
         self._conditions = [self._contest(name, ALPHA / max(1, len(names))) for name in names]
@@ -227,7 +229,7 @@ class Judge:
 
     @property
     def over(self) -> bool:
-        """Whether everything is decided."""
+        """Whether the overall comparison is decided and, with ``each``, every condition."""
         return self._overall.verdict.final and (
             not self._each or all(condition.verdict.final for condition in self._conditions)
         )
@@ -241,13 +243,13 @@ class Judge:
 
     @property
     def waiting(self) -> int:
-        """Number of episodes of both sides that are still needed."""
+        """Number of episodes, of both policies together, that are still needed."""
         decided = self.decided_conditions
         needed = [key for key, condition in self._episodes() if condition not in decided]
         return sum(key not in scores for scores in self.scores for key in needed)
 
     def places(self) -> dict[str, int]:
-        """Return the position of each of the duel's episodes by key."""
+        """Return the position of each episode in the duel, by key."""
         return {key: place for place, (key, _) in enumerate(self._episodes())}
 
     def _episodes(self) -> Iterator[tuple[str, str]]:
@@ -276,7 +278,7 @@ class Judge:
 
 @dataclass(slots=True)
 class _Contest:
-    """Comparison of B with A in one condition, or in all; once it is decided, no more episodes count."""
+    """Comparison of B with A in one condition, or in all together; no episodes count after the decision."""
 
     condition: str | None
     starts: list[list[str]]
@@ -285,11 +287,11 @@ class _Contest:
     alpha: float
     verdict: PairVerdict = PairVerdict.UNDECIDED
     rates: list[tuple[float, float]] = field(default_factory=list)
-    """Mean scores of A and B in each counted start."""
+    """Mean scores of A and of B over the episodes of each counted start."""
     pairs: int = 0
     _next: int = 0
     _wagers: tuple[Wager, ...] = field(init=False)
-    """Bets that B - A > 0 and > -margin, and that A - B > 0 and > -margin."""
+    """Bets on the score difference: that B - A > 0 and that it is > -margin; the same two for A - B."""
 
     def __post_init__(self) -> None:
         self._wagers = (Wager(0.0), Wager(-self.margin), Wager(0.0), Wager(-self.margin))
@@ -297,7 +299,7 @@ class _Contest:
     def advance(self, first: Scores, second: Scores) -> None:
         """Count the starts that both policies have finished, until the contest is decided.
 
-        Starts count strictly in order: a fast worker must not decide which starts are seen first.
+        Starts count strictly in order: which starts count must not depend on the speed of a worker.
         """
         while not self.verdict.final and self._next < len(self.starts):
             keys = self.starts[self._next]
@@ -329,7 +331,7 @@ class _Contest:
 
 
 class DuelScheduler(Scheduler):
-    """The episodes for one side of a duel, without those of decided conditions."""
+    """Schedules the episodes of one policy in a duel, except those of decided conditions."""
 
     def __init__(self, store: Store, waiting: Iterable[PlannedEpisode], side: int, judge: Judge) -> None:
         self._side, self._judge = side, judge
@@ -351,7 +353,7 @@ class DuelScheduler(Scheduler):
 
 
 def _play(judge: Judge, stores: Sequence[Store], plans: Sequence[RunPlan], observer: Observer) -> str:
-    """Execute the remaining episodes; neither side gets ahead by more than its number of workers.
+    """Execute the remaining episodes; neither policy gets ahead of the other by more episodes than it has workers.
 
     Return the reason if the duel ended early, otherwise an empty text.
     """

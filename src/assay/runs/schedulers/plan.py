@@ -16,14 +16,14 @@ Each compiled scene serves several episodes, and an interrupted run lacks pairs 
 """
 
 Batch = Sequence[tuple[int, EpisodeSpec]]
-"""Numbered specs that share a compiled scene."""
+"""Specs that share a compiled scene, with their numbers in the store."""
 
 
 class Scheduler:
     """Hands out a run's planned episodes to an executor, and records their results.
 
-    Episodes come block by block, and within a block one scene after another. A block holds a few starts of a task, or a
-    single episode if the order matters (``in_order``).
+    Episodes are scheduled block by block and, within a block, scene by scene. A block holds a few starts of a
+    task, or a single episode if the order matters (``in_order``).
     """
 
     def __init__(self, store: Store, entries: Iterable[PlannedEpisode], *, in_order: bool = False) -> None:
@@ -31,7 +31,7 @@ class Scheduler:
         """Number of episodes that run concurrently."""
         self._store, self._in_order = store, in_order
         self._entries: dict[int, tuple[int, PlannedEpisode]] = {}
-        """Mapping from an episode's number to its block and the episode."""
+        """For each episode's number, the index of its block and the episode."""
         self._blocks: list[list[int]] = []
         """Numbers of the waiting episodes of each block."""
         self._pending: list[int] = []
@@ -39,7 +39,7 @@ class Scheduler:
         self._running: dict[int, EpisodeSpec] = {}
         self._dropped: set[str] = set()
         self.left = 0
-        """Number of episodes known to be left."""
+        """Number of episodes that have not been handed out yet."""
         self.add(entries)
 
     def add(self, entries: Iterable[PlannedEpisode]) -> None:
@@ -64,7 +64,7 @@ class Scheduler:
         self.left += len(entries)
 
     def take(self, latest: str | None = None) -> Batch:
-        """Return the next episodes, preferably of the worker's compiled scene, ``latest``; empty if there is none now.
+        """Return the next episodes, preferably in the worker's compiled scene ``latest``; empty if none is ready.
 
         Batches get smaller towards the end, so that workers finish at about the same time.
         """

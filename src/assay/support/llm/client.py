@@ -122,7 +122,7 @@ MOST_BYTES = 1_000_000
 LONGEST_WAIT = 60.0
 """Maximum delay between two attempts, in seconds, even if the endpoint requests a longer one."""
 LONGEST_HELD = 600.0
-"""Seconds for which status 429 may delay a request before it counts as a failed attempt."""
+"""Seconds for which responses with status 429 may delay a request before the attempt counts as failed."""
 _TOO_MANY = 429
 _BLOCKING = (400, 422, 451)
 _BLOCKED = re.compile(
@@ -134,7 +134,7 @@ _FORM = re.compile(
     r"(parameter|argument|field|key|property|name|input)s?\b",
     re.I,
 )
-"""Pattern of messages about a malformed request, whichever field they name: ``unknown parameter moderation``."""
+"""Pattern of messages about a malformed request, regardless of the field: ``unknown parameter moderation``."""
 _PASSING = (408, 425, 429)
 """Temporary HTTP statuses, in addition to 500 and above."""
 
@@ -173,7 +173,7 @@ class Client:
             return None
 
     async def reply(self, prompt: ModelPrompt, round: int = 0) -> Reply:
-        """Return the reply to a prompt, from the cache if possible; each round is cached separately.
+        """Return the reply to a prompt, from the cache if possible; the cache distinguishes rounds.
 
         Raises RefusedError, UnansweredError, or, if all of the endpoint's replies are invalid, NonsenseError. Failed
         requests are not cached.
@@ -307,7 +307,7 @@ def _now() -> str:
 
 
 def _seconds(header: str | None) -> float | None:
-    """Return the delay in seconds that a Retry-After header requests, as a number or a date; None if it has neither."""
+    """Return the delay in seconds that a Retry-After header (a number or a date) requests; None if invalid."""
     if header is None:
         return None
     try:

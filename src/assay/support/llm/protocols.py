@@ -133,7 +133,8 @@ class Endpoint:
         ):
             if value and name not in PROTOCOLS[self.protocol].takes:
                 raise LLMError(
-                    f"this protocol has no parameter for {name}; use {instead}, or --extra with the server's own"
+                    f"this protocol has no parameter for {name}; use {instead}, "
+                    "or set the server's parameter with --extra"
                 )
         if self.thinking is not None and not 0 <= self.thinking < self.most_tokens:
             raise LLMError(

@@ -1,4 +1,4 @@
-"""Statistics: proportions with intervals, exact tests, resampling, agreement. Functions from arrays to numbers.
+"""Statistics: proportions with intervals, exact tests, resampling, agreement.
 
 intervals      intervals by Wilson and Newcombe, for medians, and over tasks; effective sample sizes
 significance   distribution functions, exact tests of paired outcomes, Holm's correction, inter-rater agreement

@@ -4,9 +4,10 @@ A bettor who stakes a fraction of the capital on every difference d in [-1, 1] m
 mean of the differences is not above 0, the capital is not expected to grow, so the probability that it ever exceeds c
 is at most 1 / c (Ville's inequality), however often it is inspected.
 
-Against a mean of at most m the same bet multiplies the capital by 1 + fraction * (d - m) / (1 + m). The smaller m, the
-larger the gain from the same differences; so all m below some bound are rejected, and the bounds from both sides form
-an interval that contains the mean at *all* times (a confidence sequence).
+Against the hypothesis of a mean of at most m, the same bet multiplies the capital by 1 + fraction * (d - m) /
+(1 + m). The smaller m is, the larger the gain from the same differences. All m below some bound are therefore
+rejected, and the lower and upper bounds form an interval that contains the mean at *all* times (a confidence
+sequence).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 SHARES = np.linspace(0.05, 0.95, 10)
 """Stakes, as fractions of the capital."""
 _FINE = 1e-4
-"""Precision of the interval's ends."""
+"""Precision to which the bounds of the interval are computed."""
 
 
 def evidence(differences: np.ndarray, above: float = 0.0) -> float:
@@ -29,7 +30,7 @@ def evidence(differences: np.ndarray, above: float = 0.0) -> float:
 
 
 def capital(differences: np.ndarray, above: float = 0.0) -> np.ndarray:
-    """Return the log capital after each of the differences (..., n), with the same shape."""
+    """Return the log capital after each of the differences (..., n), an array of the same shape."""
     # Dividing by 1 + above keeps the factor positive for the worst difference, -1: the capital never becomes negative.
     grown = np.log1p(SHARES[:, None] * ((differences - above) / (1 + above))[..., None, :]).cumsum(axis=-1)
     return np.asarray(np.logaddexp.reduce(grown, axis=-2) - math.log(len(SHARES)))
@@ -59,7 +60,7 @@ class Wager:
 def anytime_interval(differences: np.ndarray, alpha: float) -> tuple[float, float]:
     """Return an interval that contains the mean of differences (n,) with probability 1 - alpha at all times.
 
-    Each side has an error probability of ``alpha`` / 2. Values once excluded remain excluded.
+    Each bound has an error probability of ``alpha`` / 2. Values once excluded remain excluded.
     """
     values = np.asarray(differences, float)
     low, high = _refuted_below(values, alpha / 2), -_refuted_below(-values, alpha / 2)
@@ -67,7 +68,7 @@ def anytime_interval(differences: np.ndarray, alpha: float) -> tuple[float, floa
 
 
 def _refuted_below(differences: np.ndarray, alpha: float) -> float:
-    """Return the bound below which means are rejected; -1 if no mean is."""
+    """Return the bound below which all values of the mean are rejected; -1 if none is rejected."""
     if not len(differences):
         return -1.0
     # The maximum over time counts (Ville's inequality bounds it), so the running capital need not be high at the end.

@@ -2,16 +2,16 @@
 
 Outcomes are counts, so no interval has a coverage of exactly 95 % at every rate: coverage oscillates about its mean
 as the rate varies, the more so the fewer episodes there are. Wilson's interval is used because its mean coverage over
-the rates is within 0.6 points of 95 % from five episodes on, and it oscillates least; Clopper and Pearson's interval
-never falls below 95 % but averages 98 % at ten episodes, and Jeffreys' dips to 87 %. The proof is in
-``tests/measures/test_coverage.py``.
+the rates is within 0.6 percentage points of 95 % for five or more episodes, and because it oscillates least;
+Clopper and Pearson's interval never falls below 95 % but averages 98 % at ten episodes, and Jeffreys' dips to
+87 %. This is verified in ``tests/measures/test_coverage.py``.
 
-Episodes that have something in common (a start, a wording) are not independent: their number n is replaced by the
+Episodes that share a start or a wording are not independent: their number n is replaced by the
 effective sample size n / (1 + r (m - 1)) for clusters of size m, with the intra-cluster correlation r (``icc``).
 The same rule applies at all rates, so that a higher success rate never widens an interval.
 
-Most intervals refer to new starts of the same tasks. Those over tasks (`mean_over_tasks`) generalise to tasks that
-were not run: each task is one observation, however many episodes it has, and the interval is Student's.
+Most intervals refer to new starts of the same tasks. Intervals over tasks (`mean_over_tasks`) generalise to tasks
+that were not run: each task is one observation, however many episodes it has, and the interval is Student's.
 """
 
 from __future__ import annotations
@@ -63,10 +63,11 @@ Z = 1.959963984540054
 """Normal quantile of (1 + LEVEL) / 2, as a literal so that SciPy is imported only when needed."""
 _ALIKE, _SEEN = 0.2, 5.0
 """Prior intra-cluster correlation towards which the estimate is shrunk, and its weight in pairs (of variance 1).
-From simulation: with 0.1, five clusters undercover (93 %); with 0.4, 500 of 500 would be less certain than 499.
+Chosen by simulation: a prior of 0.1 gives 93 % coverage with five clusters; with 0.4, the interval for 500
+successes in 500 episodes would be wider than that for 499.
 """
 _TELLING = 5
-"""Minimum number of clusters with the rarer outcome for a full estimate of the intra-cluster correlation."""
+"""Number of clusters with the rarer outcome below which the estimated intra-cluster correlation is raised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def wilson(share: ArrayLike, effective: ArrayLike) -> tuple[Any, Any]:
 
 
 def wilson_interval(share: float, effective: float) -> Interval:
-    """Return Wilson's interval of one proportion."""
+    """Return Wilson's interval for one proportion."""
     low, high = wilson(share, effective)
     return Interval(float(low), float(high), "wilson")
 
@@ -113,16 +114,17 @@ def kish(weights: np.ndarray) -> float:
 
 
 def small_sample_factor(clusters: float) -> float:
-    """Return the correction factor for an effective count whose variance is estimated from few clusters."""
+    """Return the correction factor for an effective sample size if the variance is estimated from few clusters."""
     return float((Z / t_quantile((1 + LEVEL) / 2, max(clusters - 1, 1))) ** 2)
 
 
 def icc(cross: float, room: float, free: float, rare: float) -> float:
     """Return the intra-cluster correlation, 0 to 1: the fraction of an episode's variance shared within a cluster.
 
-    ``cross`` is the sum of the products of residuals over all pairs in a cluster; ``room`` is its maximum, for
-    identical outcomes; ``free`` is the number of informative clusters. ``rare`` is the number of clusters with the
-    rarer outcome: only these show whether that outcome occurs in groups, however many episodes a cluster has.
+    ``cross`` is the sum of the products of residuals over all pairs of episodes in the same cluster; ``room`` is
+    the maximum of that sum, reached if outcomes in a cluster are identical; ``free`` is the number of informative
+    clusters. ``rare`` is the number of clusters with the rarer outcome: only these show whether that outcome
+    occurs in groups, however many episodes a cluster has.
 
     The estimate is shrunk towards a prior value, and raised if few clusters are informative. If none are, the
     episodes of a cluster may all be identical, and each cluster counts once.
@@ -139,7 +141,7 @@ def bernoulli_variance(share: float, count: float) -> float:
 
 
 def effective_count(hits: np.ndarray, weights: np.ndarray, most: float) -> float:
-    """Return the number of independent episodes to which these clusters are equivalent, at most ``most``.
+    """Return the number of independent episodes that are equivalent to these clusters, at most ``most``.
 
     ``hits`` and ``weights`` (clusters,) are the successes and trials in each cluster.
     """
@@ -168,11 +170,11 @@ def share_interval(hits: np.ndarray, weights: np.ndarray, most: float) -> Interv
 def paired_difference(
     hits: tuple[np.ndarray, np.ndarray], weights: tuple[np.ndarray, np.ndarray], most: tuple[float, float]
 ) -> Difference:
-    """Return Newcombe's interval for the difference between two proportions, (clusters,) each, on the same clusters.
+    """Return two proportions measured on the same clusters, and Newcombe's interval for their difference.
 
-    ``most`` is the total number of episodes on each side. Wilson's limits of the two proportions are combined using
-    their correlation over the clusters; the interval is also valid when failures are rare and the bootstrap has nothing
-    to resample.
+    For each proportion, ``hits`` and ``weights`` (clusters,) are the successes and trials in each cluster, and
+    ``most`` is the total number of episodes. Wilson's limits of the two proportions are combined using their
+    correlation over the clusters; unlike the bootstrap's, the interval is also valid when failures are rare.
     """
     counts = [
         effective_count(hit, weight, count) for hit, weight, count in zip(hits, weights, most, strict=True)
@@ -199,10 +201,10 @@ def difference_of(
 def stratified_difference(
     hits: np.ndarray, counts: np.ndarray, now: np.ndarray, counts_now: np.ndarray
 ) -> Difference:
-    """Compare two proportions within strata (strata,), each of which has episodes on both sides.
+    """Compare the proportions ``hits / counts`` and ``now / counts_now`` within strata, (strata,) each.
 
-    Strata are weighted by their information about the difference (Mantel and Haenszel), so that a side with more
-    episodes of an easy task has no advantage.
+    Strata are weighted by their information about the difference (Mantel and Haenszel), so that neither proportion
+    profits from having more episodes of an easy task.
     """
     weights = counts * counts_now / (counts + counts_now)
     most = [weights.sum() ** 2 / (weights**2 / side).sum() for side in (counts, counts_now)]
@@ -226,7 +228,7 @@ def newcombe(shares: tuple[float, float], effective: tuple[float, float], togeth
 
 
 def widen_to_p(interval: Interval, p: float) -> Interval:
-    """Extend the interval of a difference to include 0 if an exact test with this p value cannot exclude it."""
+    """Extend the interval of a difference to include 0 if an exact test with this p value does not reject it."""
     if p < 1 - LEVEL:
         return interval
     return Interval(min(interval.low, 0.0), max(interval.high, 0.0), interval.method)
@@ -235,7 +237,8 @@ def widen_to_p(interval: Interval, p: float) -> Interval:
 def median_interval(values: np.ndarray, effective: float | None = None) -> Interval | None:
     """Return an interval for the median, interpolated between order statistics (Hettmansperger and Sheather).
 
-    ``effective`` is the effective sample size, if smaller. Returns None for fewer than six values.
+    ``effective`` is the effective sample size if it is smaller than the number of values. Returns None for fewer
+    than six values.
     """
     ordered = np.sort(values)
     n = int(min(len(values), len(values) if effective is None else effective + 1e-9))
@@ -258,10 +261,10 @@ FEWEST = 3
 
 
 def mean_over_tasks(sums: np.ndarray, counts: np.ndarray, given: Interval) -> tuple[Interval, float] | None:
-    """Return the interval of a mean difference and its p value, from sums and counts for each task (tasks,).
+    """Return the interval and p value of a mean difference, given its sum and count for each task (tasks,).
 
-    The interval is Student's; p is exact if both signs are equally likely for each task. The interval is never
-    narrower than ``given``, the interval for these tasks. Returns None for fewer than three tasks.
+    The interval is Student's, but never narrower than ``given``, the interval for these tasks. p is exact under
+    the hypothesis that both signs are equally likely for each task. Returns None for fewer than three tasks.
     """
     tasks = len(sums)
     if tasks < FEWEST:
@@ -274,6 +277,6 @@ def mean_over_tasks(sums: np.ndarray, counts: np.ndarray, given: Interval) -> tu
 
 
 def student_over_tasks(middle: float, error: float, freedom: int) -> Interval:
-    """Return Student's interval of a difference over tasks, clipped to [-1, 1], from its standard error."""
+    """Return Student's interval for a difference over tasks, clipped to [-1, 1], from its standard error."""
     half = t_quantile((1 + LEVEL) / 2, freedom) * error
     return Interval(max(-1.0, middle - half), min(1.0, middle + half), "student, over tasks")

@@ -17,7 +17,7 @@ class PairVerdict(StrEnum):
     NOT_WORSE = "not worse"
     """B is not worse than A by more than the margin; whether it is better is undecided."""
     WORSE = "worse"
-    """The difference is below 0, and may exceed the margin."""
+    """The difference is below 0, possibly by more than the margin."""
     UNDECIDED = "undecided"
 
     @property
@@ -32,7 +32,7 @@ class PairVerdict(StrEnum):
 
 
 def verdict_of(*, above_zero: bool, below_zero: bool, above_loss: bool, below_gain: bool) -> PairVerdict:
-    """Return the verdict on a difference known to be above or below 0, above -margin, or below margin.
+    """Return the verdict, given whether the difference is known to be > 0, < 0, > -margin and < margin.
 
     A loss within the margin is acceptable, however certain it is.
     """
@@ -54,9 +54,9 @@ class Line:
     starts: int
     """Number of starts (task and initial state)."""
     pairs: int
-    """Number of episode pairs without an error on either side."""
+    """Number of episode pairs in which neither episode ended in an error."""
     first_rate: float | None
-    """Success rate or progress of A, 0 to 1; None without pairs."""
+    """Success rate or progress of A, 0 to 1; None if there are no pairs."""
     second_rate: float | None
     change: float | None
     """Difference B - A."""
@@ -79,7 +79,7 @@ class Judgement:
     margin: float
     """Margin within which differences are considered irrelevant, 0 to 1."""
     alpha: float
-    """Maximum probability of a false statement, overall and about any of the conditions."""
+    """Maximum probability that any verdict, overall or on one of the conditions, is false."""
     anytime: bool
     """Whether the intervals are anytime-valid (a duel), or valid for these episodes only (a gate)."""
     each: bool

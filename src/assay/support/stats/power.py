@@ -2,7 +2,7 @@
 
 Each start is run with and without a change. Of ``starts`` such pairs, only the discordant ones are informative
 (McNemar). The two outcomes of a pair are assumed independent given the success rates, which is the worst case for a
-stochastic policy: if pairs agree more often, fewer contradict the loss, and the power is higher.
+stochastic policy: if the two outcomes agree more often, fewer pairs contradict the loss, and the power is higher.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import scipy
 from assay.support.stats.significance import SURE, binomial_at_least, log_choose
 
 POWER = 0.8
-"""Target power: the probability of detecting an existing effect, for detectable losses and sample sizes."""
+"""Target power (probability of detecting an existing effect) for which losses and sample sizes are computed."""
 NAMED, SEARCHED = 0.8 * SURE, 0.2 * SURE
 """One-sided levels: four fifths of a report's 5 % are allocated to flaws named in advance, the rest to exploratory
 findings.
 """
 MOST_STARTS = 100_000
 _FINE = 1e-3
-"""Precision of computed losses, as a fraction."""
+"""Precision to which losses are computed, as a difference of success rates."""
 
 
 def power(starts: int, loss: float, control: float, family: int = 1, level: float = NAMED) -> float:
@@ -80,9 +80,9 @@ def starts_for(loss: float, control: float, family: int = 1, level: float = NAME
 
 @lru_cache(maxsize=64)
 def _least_losses(starts: int, level: float) -> np.ndarray:
-    """Return the smallest number of losses with a tail below ``level``, for 0 to ``starts`` discordant starts.
+    """Return the smallest number of losses whose tail probability is below ``level``, shape (starts + 1,).
 
-    A value above the number of discordant starts means that no number of losses suffices.
+    Item n is that number for n discordant starts. An item above n means that no number of losses suffices.
     """
     losses = np.empty(starts + 1, int)
     least = 1

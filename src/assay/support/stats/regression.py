@@ -1,10 +1,10 @@
 """Logistic regression on counts, unconditional and conditional on strata, with Firth's penalty.
 
-The penalty keeps estimates finite when a cell has no failures. The conditional model has a single change: given the
-total number of successes in a stratum (a start), the number on the changed side has Fisher's noncentral
-hypergeometric distribution, whatever the odds of the stratum. A mixed-effects model would have to assume a
-distribution of those odds. With one pair per stratum the estimate is that of McNemar's table with the penalty,
-log((only changed + 1/2) / (only control + 1/2)).
+The penalty keeps estimates finite when a cell has no failures. The conditional model has a single term, the effect
+of one change. Given the total number of successes in a stratum (a start), the number of successes with the change
+has Fisher's noncentral hypergeometric distribution, whatever the odds of the stratum. A mixed-effects model would
+have to assume a distribution of those odds. With one pair per stratum the estimate is that of McNemar's table with
+the penalty, log((only changed + 1/2) / (only control + 1/2)).
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ SPARSE = 5
 
 
 def fit(design: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return coefficients (draws, terms) fitted to ``hits`` among ``counts`` (draws, cells), ``design`` (cells, terms).
+    """Return coefficients (draws, terms) fitted to ``hits`` successes in ``counts`` episodes, (draws, cells) each.
+
+    ``design`` is the design matrix (cells, terms).
 
     Uses Newton's method on the likelihood times the square root of the information matrix's determinant.
     """
@@ -49,7 +51,8 @@ def errors(design: np.ndarray, terms: np.ndarray, hits: np.ndarray, counts: np.n
     """Return standard errors (terms,) of the coefficients ``terms`` (terms,) from counts by cluster (clusters, cells).
 
     They are based on the variance between clusters (starts), of which at least two are required. If a cell has fewer
-    than five successes or failures, that variance is underestimated, and the model-based variance is used if larger.
+    than five successes or failures, that variance is underestimated, and the model-based variance is used if it is
+    larger.
     """
     chance = scipy.special.expit(design @ terms)
     total = counts.sum(axis=0)
@@ -86,7 +89,7 @@ class LogOdds(Result):
 def conditional_log_odds(
     hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray
 ) -> LogOdds | None:
-    """Estimate the effect from successes and episodes on both sides in each stratum, (strata,) each.
+    """Estimate the effect from successes and episodes without and with the change in each stratum, (strata,) each.
 
     Returns None if no stratum is informative.
     """
@@ -118,7 +121,7 @@ def conditional_log_odds(
 
 
 def _ways(won: np.ndarray, counts: np.ndarray, counts_now: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return log numbers of combinations for each number of successes on the changed side; -inf if impossible."""
+    """Return log numbers of combinations (kinds, outcomes), and the successes with the change (outcomes,)."""
     now = np.arange(int(np.minimum(won, counts_now).max()) + 1)
     k, w, n, m = now[None, :], won[:, None], counts[:, None], counts_now[:, None]
     possible = (k <= np.minimum(w, m)) & (w - k <= n)
@@ -130,7 +133,7 @@ def _ways(won: np.ndarray, counts: np.ndarray, counts_now: np.ndarray) -> tuple[
 def _cumulants(
     ways: np.ndarray, outcomes: np.ndarray, term: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the mean, variance and third central moment for each kind of stratum, (kinds,) each."""
+    """Return the mean, variance and third central moment of the successes with the change, (kinds,) each."""
     logs = ways + term * outcomes
     chance = np.exp(logs - logs.max(axis=1, keepdims=True))
     chance /= chance.sum(axis=1, keepdims=True)

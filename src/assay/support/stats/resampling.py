@@ -1,9 +1,9 @@
 """Resampling: the cluster bootstrap, and permutation tests of labels and tables.
 
-The bootstrap provides intervals for statistics of sums without a closed form. Clusters are drawn with all their
-episodes, so that repeated seeds are not counted as independent. With few clusters the percentiles are taken further
-out than 2.5 %, to the extent that Student's distribution is wider than the normal one (Hesterberg's expanded
-percentile interval). Permutation tests are exact if there are few permutations.
+The bootstrap provides intervals for statistics of sums for which there is no closed-form interval. Clusters are
+drawn with all their episodes, so that repeated seeds are not counted as independent. With few clusters the
+percentiles are taken further out than 2.5 %, to the extent that Student's distribution is wider than the normal
+one (Hesterberg's expanded percentile interval). Permutation tests are exact if there are few permutations.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from assay.support.streams import stream
 
 DRAWS = 2_000
 FEWEST = 5
-"""Minimum number of clusters for an interval."""
+"""Minimum number of clusters for which a measure has an interval."""
 ENOUGH = 20
-"""Number of clusters below which bootstrap intervals are too narrow: ratios have 83 % coverage with 5, 91 % with 12."""
+"""Minimum number of clusters for bootstrap intervals; for ratios, 5 give 83 % coverage, and 12 give 91 %."""
 _AT_ONCE = 20_000_000
 """Maximum number of array elements in memory at a time."""
 
@@ -32,7 +32,7 @@ def bootstrap(sums: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -
     """Return the interval of ``statistic``, a function of the totals of ``sums`` (clusters, k).
 
     The statistic maps totals (draws, k) to values (draws,); draws in which it is not finite are omitted. Returns None
-    for fewer than twenty clusters, or if too few draws give a value.
+    for fewer than twenty clusters, or if the statistic is finite in too few draws.
     """
     if len(sums) < ENOUGH:
         return None
@@ -73,14 +73,15 @@ def _even(clusters: int) -> np.ndarray:
 
 
 _PERMUTATIONS = 10_000
-"""Number of permutations to sample if there are more."""
+"""Number of permutations that are sampled if there are more than this number."""
 
 
 def labels_behind(hits: np.ndarray, counts: np.ndarray, mine: np.ndarray) -> float:
-    """Return the one-sided p value of less success in clusters with a label, ``mine`` (clusters,), than in others.
+    """Return the one-sided p value for a lower success rate in clusters with a label than in the other clusters.
 
-    Computed from the successes and episodes of each cluster (clusters,), it is the fraction of label permutations in
-    which clusters with the label are at least as far behind. It is 1 if all clusters have the label, or none.
+    ``hits`` and ``counts`` (clusters,) are the successes and episodes of each cluster; ``mine`` (clusters,) is the
+    mask of clusters with the label. The p value is the fraction of label permutations in which labelled clusters
+    succeed less by at least the observed difference; it is 1 if all clusters have the label, or none.
     """
     many, of = int(mine.sum()), len(hits)
     if many in (0, of):
@@ -94,7 +95,7 @@ def labels_behind(hits: np.ndarray, counts: np.ndarray, mine: np.ndarray) -> flo
 
 @lru_cache(maxsize=64)
 def _permute_labels(of: int, many: int) -> tuple[np.ndarray, int]:
-    """Return permutations (n, clusters) of ``many`` labels over ``of`` clusters, and 1 if sampled or 0 if complete."""
+    """Return permutations (n, clusters) of ``many`` labels over ``of`` clusters; 1 if sampled, 0 if exhaustive."""
     if comb(of, many) > _PERMUTATIONS:
         order = stream("labels", of, many).random((_PERMUTATIONS, of)).argsort(axis=1)
         return (order < many).astype(np.float32), 1

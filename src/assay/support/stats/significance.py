@@ -43,7 +43,7 @@ def binomial_at_least(hits: int, count: int, chance: float) -> float:
 
 
 def hypergeometric(total: np.ndarray, won: np.ndarray, drawn: np.ndarray, hits: np.ndarray) -> np.ndarray:
-    """Return P(K = hits) for K successes among ``drawn`` of ``total`` items, ``won`` of them successes; broadcasts."""
+    """Return P(K = hits): K successes among ``drawn`` of ``total`` items with ``won`` successes; broadcasts."""
     possible = (hits >= np.maximum(0, drawn - (total - won))) & (hits <= np.minimum(won, drawn))
     k = np.where(possible, hits, np.maximum(0, drawn - (total - won)))
     logs = log_choose(won, k) + log_choose(total - won, drawn - k) - log_choose(total, drawn)
@@ -79,41 +79,42 @@ _ENUMERATED = 16
 
 
 def paired_p(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray) -> float:
-    """Return the two-sided exact p value of a difference between two outcomes.
+    """Return the two-sided exact p value of a difference between two success rates.
 
-    The inputs are the successes and episodes of each outcome, (strata,) each. A stratum is a factor that both share,
-    such as a start or a wording. The result is the larger p of two tests: ``sign_flip`` over strata, valid if a change
-    helps in some strata and hurts in others, and ``within`` strata, valid if one control is compared with many
-    variants. With one pair per stratum both are McNemar's test.
+    The inputs are the successes and episodes without and with a change, (strata,) each. A stratum is a level of a
+    factor that both share, such as a start or a wording. The result is the larger p of two tests: ``sign_flip``
+    over strata, valid if a change helps in some strata and hurts in others, and ``within`` strata, valid if one
+    control is compared with several variants. With one pair per stratum both are McNemar's test.
     """
     differences = (hits_now * counts - hits * counts_now) / (counts + counts_now)
     return max(sign_flip(differences), within(hits, counts, hits_now, counts_now))
 
 
 def least_p(telling: int, family: int = 1) -> float:
-    """Return the smallest two-sided p value that ``telling`` starts can reach, adjusted (Holm) for ``family`` tests.
+    """Return the smallest two-sided p value that is possible after Holm's correction for ``family`` tests.
 
-    ``telling`` is the number of informative starts, with at least one success on either side (see `telling`). If
-    nothing succeeds, with or without the change, nothing can be lost.
+    ``telling`` is the number of informative starts: those with at least one success with or without the change
+    (see `telling`). In all other starts, nothing can be lost.
     """
     return min(1.0, family * 2.0 ** (1 - telling))
 
 
 def telling(hits: np.ndarray, hits_now: np.ndarray) -> int:
-    """Return the number of informative strata, which have a success on at least one side.
+    """Return the number of informative strata, which have at least one success without or with a change.
 
-    The inputs are the successes of each side, (strata,) each.
+    ``hits`` and ``hits_now`` (strata,) are the successes without and with the change.
     """
     return int(((hits > 0) | (hits_now > 0)).sum())
 
 
 def sign_flip(differences: np.ndarray) -> float:
-    """Return the two-sided p value of differences (clusters,) between two outcomes if both signs are equally likely.
+    """Return the two-sided p value of differences (clusters,), if both signs of each are equally likely.
 
-    The test is exact, with ties: it uses the characteristic function of the sum for differences with a common
-    denominator, and enumerates all signs for a small number of other differences. If there are many others, they are
-    rounded to 1/20,000 of their sum; sums that differ only by rounding may count as ties, so that p is not too small.
-    With one pair per cluster this is McNemar's exact test.
+    The test is exact and allows ties. For differences with a small common denominator, it uses the characteristic
+    function of their sum; otherwise, it enumerates all signs if there are at most `_ENUMERATED` differences. A
+    larger number of differences is rounded to 1/20,000 of the sum of their absolute values; sums that differ only
+    by rounding may count as ties, so that p is not too small. With one pair per cluster this is McNemar's exact
+    test.
     """
     differences = np.asarray(differences, float)
     differences = differences[np.abs(differences) > 1e-9]
@@ -166,10 +167,12 @@ def _fraction(value: float) -> Fraction:
 
 
 def within(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray) -> float:
-    """Return the two-sided p value of successes among episodes, (strata,) each, if exchangeable within strata.
+    """Return the two-sided p value of a difference in success if outcomes are exchangeable within strata.
 
-    This is the exact Mantel-Haenszel test: the number of a stratum's successes on the first side is hypergeometric. p
-    is twice the smaller tail, so that half of p is one-sided. Sums above 20,000 use the normal approximation.
+    The inputs are those of `paired_p`. This is the exact Mantel-Haenszel test: in each stratum, the number of
+    successes without the change has a hypergeometric distribution. p is twice the smaller tail probability, so
+    that p / 2 is the one-sided p value. With more than 20,000 episodes without the change, the normal
+    approximation is used.
     """
     total, won = (counts + counts_now).astype(int), (hits + hits_now).astype(int)
     mixed = (won > 0) & (won < total) & (counts > 0) & (counts_now > 0)
@@ -208,7 +211,7 @@ def kappa(observed: float, chance: float) -> float:
 
 
 def gwet_ac1(ratings: NDArray[np.int64], categories: int, confidence: float) -> tuple[float, float, float]:
-    """Return Gwet's AC1 with its confidence interval.
+    """Return Gwet's AC1 and the limits of its confidence interval.
 
     Ratings, (items, raters), are 0 to ``categories`` - 1, or -1 if missing. Chance agreement is sum(p (1 - p)) /
     (categories - 1) over the proportions p of the categories; the interval is that of Gwet (2008) for a sample of

@@ -1,14 +1,15 @@
-"""The smallest change at which success is lost: adaptive choice of rungs, and an anytime-valid confidence set.
+"""The smallest change at which success is lost: adaptively chosen magnitudes, an anytime-valid confidence set.
 
-A ladder has changes of increasing magnitude, rungs 0 to K - 1. The success probability does not increase from rung to
-rung. The *threshold* is the first rung at which that probability is below a level (such as one half); K if there is
-none. Each candidate is tested. If the threshold is j, the success probability is at least the level on every rung
-before j, and below it on j and all later rungs. So a bettor against j, on failures before it and on successes from it
-on, has a capital that is not expected to grow if j is true, and exceeds 1 / alpha at *any* time with a probability of
-at most alpha (Ville's inequality), for any choice of rungs and any stopping time. Candidates against which that
-capital is reached are rejected; the remaining set contains the true threshold with a probability of 1 - alpha.
+A *ladder* is a sequence of K changes of increasing magnitude, its *rungs* 0 to K - 1. The success probability is
+assumed not to increase from one rung to the next. The *threshold* is the first rung at which that probability is
+below a level (for example one half), or K if there is no such rung. Each candidate is tested. If the threshold is
+j, the success probability is at least the level on every rung before j, and below it on j and all later rungs. A
+bettor who bets against j, on failures before rung j and on successes from rung j on, therefore has a capital that
+is not expected to grow if j is true, and that exceeds 1 / alpha at *any* time with a probability of at most alpha
+(Ville's inequality), for any choice of rungs and any stopping time. Candidates against which this capital is
+reached are rejected; the remaining set contains the true threshold with a probability of at least 1 - alpha.
 
-The stake and the rung may depend on everything observed so far. They are chosen by a small model (curves with a
+The stakes and rungs may depend on all earlier observations. They are chosen by a small model (curves with a
 location, a slope, a lapse rate and a guessing rate, weighted by predictive performance): the capital against j is
 multiplied by
 
@@ -17,7 +18,8 @@ multiplied by
 where the model contradicts j (q above the level on j or after it, below it before j), and by 1 elsewhere. A wrong
 model loses bets and widens the set, but cannot invalidate it. The only assumption is monotonicity.
 
-The episodes of one start form one bet: each candidate is bet against on one of its rungs, chosen in advance.
+The episodes of one start form one bet: against each candidate, the bet uses the outcome on a single rung, which is
+chosen in advance.
 """
 
 from __future__ import annotations
@@ -31,20 +33,20 @@ import numpy as np
 
 LEVEL, ALPHA = 0.5, 0.05
 _SLOPES = ((0.05, 4.0), (0.8, 1.0), (2.0, 1.0), (4.0, 0.5))
-"""Numbers of rungs over which success is lost, with prior weights."""
+"""Numbers of magnitude steps over which success is lost, with prior weights."""
 _LAPSES = ((0.01, 6.0), (0.1, 2.0), (0.25, 1.0))
 """Lapse and guessing rates (failure before the loss, success after it), with prior weights."""
 _BEYOND = 2.0
-"""Prior weight of the absence of a threshold, relative to that of any single rung."""
+"""Prior weight of the absence of a threshold, relative to that of any single threshold."""
 _SURE = (0.45, 0.8)
-"""Target certainty for the chosen rungs, 0 to 1, if the loss is abrupt and if it is gradual."""
+"""Target certainty of predictions for the chosen magnitudes, 0 to 1, for an abrupt and for a gradual loss."""
 _LEAST = 0.01
 """Minimum probability that the model predicts; the maximum is 1 minus this value."""
 _SAME = 1e-9
 
 
 class LadderEvidence:
-    """Evidence about the threshold on one ladder, updated start by start."""
+    """Evidence about the threshold on one ladder of magnitudes, updated after every start."""
 
     def __init__(self, rungs: int, level: float = LEVEL, alpha: float = ALPHA) -> None:
         self.rungs, self.level = rungs, level
@@ -57,12 +59,12 @@ class LadderEvidence:
 
     @property
     def success_chances(self) -> np.ndarray:
-        """Success probability on each rung according to the model, shape (rungs,)."""
+        """Success probability at each magnitude according to the model, shape (rungs,)."""
         return np.asarray(self._weights @ self._curves)
 
     @property
     def lost(self) -> np.ndarray:
-        """Probability, according to the model, that success is lost on each rung, shape (rungs,)."""
+        """Probability, according to the model, that success is lost at each magnitude, shape (rungs,)."""
         return np.asarray(self._weights @ (self._curves < self.level))
 
     @property
@@ -72,7 +74,7 @@ class LadderEvidence:
 
     @property
     def interval(self) -> tuple[int, int] | None:
-        """First and last threshold that are not rejected; None if all are."""
+        """First and last thresholds that are not rejected; None if all are rejected."""
         left = np.flatnonzero(self.possible)
         return (int(left[0]), int(left[-1])) if len(left) else None
 
@@ -83,15 +85,16 @@ class LadderEvidence:
         return None if ends is None else int(np.clip(np.sum(self.lost < 0.5), *ends))
 
     def is_settled(self, playable: Collection[int]) -> bool:
-        """Return whether no playable rung could distinguish the remaining thresholds."""
+        """Return whether none of the ``playable`` rungs can distinguish the remaining candidate thresholds."""
         left = np.flatnonzero(self.possible)
         return not any(left.min() <= rung < left.max() for rung in playable) if len(left) else True
 
     def next(self, playable: Collection[int]) -> tuple[int, ...]:
-        """Return the rungs to run with the next start: one where success is likely, one where it is unlikely.
+        """Return the magnitudes (rungs) for the next start: one with likely success and one with unlikely success.
 
-        Each has about half of the possible certainty, and more if success seems to be lost gradually: closer to the
-        threshold a bet would gain little, further away it would reject few candidates.
+        The model's prediction for each has about half of the possible certainty, or more if success seems to be
+        lost gradually: closer to the threshold, a bet would gain little; farther away, it would reject few
+        candidates.
         """
         predicted, left = self.success_chances, np.flatnonzero(self.possible)
         sure = _SURE[0] + (_SURE[1] - _SURE[0]) * float(self._weights[self._gradual].sum())
@@ -107,7 +110,7 @@ class LadderEvidence:
         return tuple(chosen)
 
     def see(self, outcomes: Mapping[int, bool]) -> None:
-        """Update the evidence with the outcomes of a start: success by rung."""
+        """Update the evidence with the outcomes of one start: success at each rung that was run."""
         if not outcomes:
             return
         predicted = self.success_chances
@@ -140,7 +143,7 @@ def _gain(chance: float, level: float) -> float:
 
 @lru_cache(maxsize=32)
 def _family(rungs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the model's curves, (curves, rungs), their log prior weights, and which of them are gradual."""
+    """Return the model's curves (curves, rungs), their log prior weights, and whether each is gradual."""
     places, curves, believed, gradual = np.arange(rungs), [], [], []
     for threshold in range(rungs + 1):
         for (slope, common), (lapse, often), (guess, rare) in product(_SLOPES, _LAPSES, _LAPSES):

@@ -154,7 +154,7 @@ class _BddlReader:
             if names.isdisjoint(atom.arguments):
                 stated = quote(str(atom), limit=120)
                 self._warnings.append(
-                    Note(relation.line, f"{stated} has no effect: nothing it names is in the scene")
+                    Note(relation.line, f"{stated} has no effect: it names nothing in the scene")
                 )
             else:
                 self._lines[("initial", len(initial))] = relation.line

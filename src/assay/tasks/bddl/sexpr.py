@@ -23,7 +23,7 @@ _TOKEN = re.compile(r";[^\n]*|\n|[()]|[^\s();]+")
 def evaluate(expression: str) -> float:
     """Evaluate an expression of numbers and pi, joined by ``+ - * /``: ``0.25``, ``-np.pi/4``. No code is executed.
 
-    Raises ValueError with a reason ("is not a number", ...) for any other text, and if the value is not finite.
+    Raises ValueError with a reason ("is not a number", ...) for any other text or if the value is not finite.
     """
     text = "".join(expression.lower().split())
     if len(expression) > MAX_NUMBER_LENGTH:

@@ -49,8 +49,8 @@ from assay.tasks.files import find_files, load_file, names_file
 from assay.tasks.scene import Arena, Entity, Goal, Rectangle, Region, Scene, Task
 
 ALL = ("libero_spatial", "libero_object", "libero_goal", "libero_10")
-"""Suites in the selection ``all``: the four suites of ten tasks that evaluations report. In LIBERO, libero_90 is for
-training before evaluation on libero_10.
+"""Suites in the selection ``all``: the four suites of ten tasks on which evaluations are reported. In LIBERO,
+libero_90 is used for training before evaluation on libero_10.
 """
 _SUITES = (*ALL, "libero_90")
 # The loader written in C is ten times faster; not every build of PyYAML has it.
@@ -180,7 +180,7 @@ def entry(id: str) -> CatalogueEntry:
     if not slash:
         nearest = "" if name in _SUITES else f"; {did_you_mean(name[:80], _SUITES)}"
         raise TaskError(
-            f"unknown task {quote(id)}; write the suite and the number, such as 'libero_goal/0'{nearest}"
+            f"unknown task {quote(id)}; write the suite and the number, for example 'libero_goal/0'{nearest}"
         )
     entries = {str(index): entry for index, entry in enumerate(_suite(name)[1])}
     if number not in entries:
@@ -190,7 +190,7 @@ def entry(id: str) -> CatalogueEntry:
 
 
 def siblings(task: Task) -> tuple[Task, ...]:
-    """Return the tasks related to a task: its suite, or the task files in its folder with the same scene."""
+    """Return the tasks related to a task: those in its suite, or task files in its folder with the same scene."""
     if not names_file(task.id):
         return suite(task.id.partition("/")[0])
     folder = Path(task.id.rpartition("@")[0]).parent
@@ -230,7 +230,7 @@ def resolve(selection: str) -> tuple[Task, ...]:
         chosen.update((task.id, task) for task in selected)
     if not chosen:
         raise TaskError(
-            f"no task selected; expected all, {', '.join(_SUITES)}, an id such as '{_SUITES[0]}/0', "
+            f"no task selected; expected all, {', '.join(_SUITES)}, an id (for example '{_SUITES[0]}/0'), "
             "a task file, or a folder of task files"
         )
     return tuple(chosen.values())

@@ -1,4 +1,4 @@
-"""Readers for other benchmarks' releases, from a folder that the user has downloaded. They only read and validate.
+"""Readers for other benchmarks' releases in a folder that the user has downloaded. They only read and validate.
 
     libero_para      LIBERO-Para: paraphrases, as a table and as task files; evaluation logs
     libero_pro       LIBERO-PRO: five tables of substitutions
@@ -36,8 +36,8 @@ class ReleaseWording:
     """An instruction from a release."""
 
     task: str
-    """Id of the built-in task that the instruction rewords, such as ``libero_goal/3``. LIBERO-X has other scenes, and
-    ids such as ``libero_x/107/A1``.
+    """Id of the built-in task that the instruction rewords, such as ``libero_goal/3``. LIBERO-X has its own
+    scenes, and ids such as ``libero_x/107/A1``.
     """
     text: str
     """The instruction, on one line."""
@@ -45,7 +45,7 @@ class ReleaseWording:
 
 
 def find_release(folder: Path, release: str, *candidates: str) -> Path:
-    """Return the first candidate that exists in a folder. Raises ReleaseError that lists the candidates."""
+    """Return the first candidate that exists in a folder. Raises ReleaseError, listing the candidates."""
     for candidate in candidates:
         if (folder / candidate).exists():
             return folder / candidate

@@ -128,7 +128,7 @@ def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
     with archive.open(name) as member:
         content = member.read(size + 1)
     if len(content) != size:
-        raise _MalformedError(f"the size of '{name}' differs from the declared one")
+        raise _MalformedError(f"the size of '{name}' differs from the declared size")
     return content
 
 

@@ -43,7 +43,7 @@ FEATURE_NAMES: Mapping[str, tuple[str, ...]] = {
     "state": ("observation.state", "state"),
     "action": ("action", "actions"),
 }
-"""Names that published data sets of LIBERO's robot use for each camera, the state and the action."""
+"""Feature names that published LIBERO data sets use for each camera, the state and the action."""
 COUNTERS = {
     "timestamp": pl.Float32(),
     "frame_index": pl.Int64(),
@@ -51,7 +51,7 @@ COUNTERS = {
     "index": pl.Int64(),
     "task_index": pl.Int64(),
 }
-"""Columns with seconds and frames since the start of the episode, and overall indices of episode, frame and task."""
+"""Columns for time (seconds) and frame number in an episode, and for indices of episode, frame and task."""
 VECTORS = {
     ACTION: pl.Array(pl.Float32, len(ACTION_NAMES)),
     STATE: pl.Array(pl.Float32, len(STATE_NAMES)),
@@ -62,7 +62,7 @@ def robot_state(observation: Any) -> np.ndarray:
     """Return the robot's state in an observation, in the layout of policies trained on LIBERO: float32, (8,).
 
     The state consists of the grip site's position in metres, the end effector's orientation as an axis-angle vector in
-    radians, and the two finger joints in metres. The angle ranges from 0 to 2 pi, as the quaternion's sign is kept.
+    radians, and the two finger joints in metres. The angle is from 0 to 2 pi, as the quaternion's sign is kept.
     """
     w, axis = observation.eef_quaternion[0], observation.eef_quaternion[1:]
     sine = float(np.linalg.norm(axis))
@@ -128,7 +128,9 @@ class LerobotEpisode:
             within = pl.col("index").is_between(self.first, self.first + self.length, closed="left")
             whole = whole.filter(within)
         if len(whole) != self.length:
-            raise ReleaseError(f"{self.table.name} contains {len(whole)} of {self.length} frames")
+            raise ReleaseError(
+                f"{self.table.name} contains {len(whole)} of the episode's {self.length} frames"
+            )
         return whole
 
     def stills(self, camera: str) -> Sequence[bytes]:

@@ -45,7 +45,7 @@ Stats = dict[str, np.ndarray]
 
 @dataclass(frozen=True, slots=True)
 class RecordedEpisode:
-    """An episode to be written: its table and its videos."""
+    """An episode to be written, with its table and its videos."""
 
     task: str
     """Id of the task."""

@@ -1,6 +1,6 @@
 """LIBERO-Para: 4,092 paraphrases of LIBERO-Goal's instructions.
 
-    metadata.csv                               every paraphrase: its types, the original, both similarities
+    metadata.csv                               every paraphrase, with its types, the original and two similarities
     bddl_files/libero_para/act_..._ver0.bddl   the same paraphrases as task files
 
 ``eval`` numbers the tasks of LIBERO-Goal in alphabetical order; here tasks are identified by the original instruction.
@@ -49,11 +49,11 @@ _NAME = re.compile(
 )
 
 Types = tuple[str, str]
-"""An object type and an action type, by Assay's names."""
+"""Assay's names of a paraphrase's object type and action type."""
 
 
 def official(object_type: str, action_type: str) -> tuple[str, str, str]:
-    """Return the release's names for two types: its columns ``high``, ``mid`` and ``low``."""
+    """Return the release's name for an object and an action type: columns ``high``, ``mid`` and ``low``."""
     noun, action = OBJECT_TYPES.get(object_type), ACTION_TYPES.get(action_type)
     if noun is None or action is None:
         return ("act", *action) if action is not None else ("obj", *(noun or ("", "")))
@@ -66,7 +66,7 @@ TYPES: dict[tuple[str, str, str], Types] = {
     for action_type in (NONE, *ACTION_TYPES)
     if (object_type, action_type) != (NONE, NONE)
 }
-"""Types in Assay's terms by the release's names: its columns ``high``, ``mid`` and ``low``."""
+"""Mapping from the release's names (columns ``high``, ``mid`` and ``low``) to Assay's object and action types."""
 
 Similarity = Annotated[float, Field(ge=0, le=1 + 1e-6, allow_inf_nan=False)]
 """Similarity from 0 to 1; published values may exceed 1 by rounding."""
@@ -120,7 +120,7 @@ def read_metadata(file: Path) -> tuple[PublishedParaphrase, ...]:
 def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
     """Read the task files.
 
-    Types and number come from the file name, the task from the goal, and the paraphrase from the content.
+    The types and the number are taken from the file name, the task from the goal, and the text from the content.
     """
     place = find_release(folder, "LIBERO-Para", *TASKS)
     ids = {task.goal: task.id for task in tasks.suite(SUITE)}
@@ -128,7 +128,7 @@ def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
     for file in sorted(place.glob("*_eval*_ver*.bddl")):
         name = _NAME.fullmatch(file.stem)
         if name is None:
-            raise ReleaseError(f"{file}: the file name does not state the type, task and version")
+            raise ReleaseError(f"{file}: the file name does not contain the type, task and version")
         try:
             task = bddl.read(file)
         except BDDLError as error:
@@ -145,7 +145,7 @@ def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
     if not wordings:
         raise ReleaseError(
             f"{place} does not contain the LIBERO-Para release: "
-            "no task file has a name such as 'act_structural_coordination_eval0_ver0.bddl'"
+            "no task file is named like 'act_structural_coordination_eval0_ver0.bddl'"
         )
     return tuple(wordings)
 

@@ -1,7 +1,7 @@
 """LIBERO-plus: its classification of ten thousand task names, its language task files and its joint angles.
 
-The names of its tasks contain the perturbation as a suffix, which its own code leaks into the instruction. Here the
-suffix is only decoded: a language task has the text of its file, every other task has the built-in instruction.
+The names of its tasks contain the perturbation as a suffix, which its own code leaks into the instruction. Here
+the suffix is only decoded: a language task has its file's instruction, any other task the built-in one.
 
     ..._view_345_15_100_0_0_initstate_0             camera viewpoint
     ..._view_0_0_100_0_0_initstate_17               initial joint angles
@@ -46,7 +46,7 @@ _START = re.compile(r"class \w+?(\d+)\(.*?np\.array\(\[(.*?)\]\)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Suffix:
-    """The perturbation encoded in a task name, except the rewording."""
+    """The perturbation encoded in a task name, not including the rewording."""
 
     view: tuple[int, int, int, int, int] | None
     """Camera viewpoint: azimuth and elevation in degrees, distance in percent, pan and tilt in degrees."""
@@ -146,7 +146,7 @@ def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
             read[file.stem] = ReleaseWording(task, text, labels)
     if not read:
         raise ReleaseError(
-            f"{place} does not contain the LIBERO-plus release: no task file has a name such as '..._language_1.bddl'"
+            f"{place} does not contain the LIBERO-plus release: no task file is named like '..._language_1.bddl'"
         )
     return tuple(read.values())
 

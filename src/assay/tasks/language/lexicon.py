@@ -55,7 +55,7 @@ def object_of(name: str) -> str:
 
 HERE = files(__package__)
 Phrase = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z' -]*$")]
-"""Words with single spaces between them."""
+"""Text that consists of words separated by single spaces."""
 Words = tuple[Phrase, ...]
 
 _T = TypeVar("_T")
@@ -106,12 +106,12 @@ SIDES = frozenset(words("left right"))
 DISTANCES = frozenset(words("nearest nearer closest closer farthest farther furthest"))
 """Words that select one of several objects by distance; "next to" selects by contact."""
 NO_COLOUR = ("orange juice", "juice")
-"""Name that contains a colour word, and its replacement when searching for colour words."""
+"""Object name that contains a colour word, and its replacement when searching for colour words."""
 
 
 @cache
 def attribute_words() -> frozenset[str]:
-    """Return the visual and spatial words in ``attributes.yaml``, which may not qualify a noun."""
+    """Return the visual and spatial words in ``attributes.yaml``, which names of nouns must not contain."""
     lists = validate(dict[str, Words], load_yaml(HERE.joinpath("attributes.yaml")), "attributes.yaml")
     return frozenset(word for words in lists.values() for word in words)
 
@@ -286,7 +286,7 @@ class VerbSense(YamlRecord):
 
 
 class PrecedingVerbs(YamlRecord):
-    """Verbs for an action that precedes moving an object, or any other action."""
+    """Verbs for a preceding action ("find the bowl, then ..."), for a main action that moves an object or not."""
 
     move: tuple[str, ...]
     other: tuple[str, ...]

@@ -108,7 +108,7 @@ def _field(index: int, mention: Mention) -> str:
 def _slot_nouns(text: str, nouns: tuple[Noun, ...]) -> tuple[str, tuple[Mention, ...]]:
     """Replace each noun in a text with a placeholder, longest match first; equal nouns share a placeholder.
 
-    The default name of one object in the scene never refers to another object.
+    A name that is the default name of one object in the scene is never interpreted as another object.
     """
     usual = {noun.name for noun in nouns}
     forms = {
@@ -142,9 +142,11 @@ def _check_step(step: Step, mentions: tuple[Mention, ...]) -> Step:
     again = moves and step.fetch is None and step.thing_again == "it"
     for phrase in (step.thing_wording if again else step.thing, step.target):
         if phrase and not (FIELD.search(phrase) and phrase.startswith(("the ", "both ", "its "))):
-            raise PerturbationError(f"'{phrase}' is not a name in the lexicon for an object in the scene")
+            raise PerturbationError(
+                f"'{phrase}' does not name an object in the scene, according to the lexicon"
+            )
     if moves and not step.preposition.endswith(tuple(RESTING)):
-        raise PerturbationError(f"'{step.place}' is not a location where an object can rest")
+        raise PerturbationError(f"'{step.place}' is not a location where an object can be placed")
     field = FIELD.search(step.thing)
     door = f"{step.sense}_door"
     if field is not None and mentions[int(field[1])].noun.door and door in senses_by_verb()[step.verb.name]:
@@ -153,8 +155,8 @@ def _check_step(step: Step, mentions: tuple[Mention, ...]) -> Step:
 
 
 Rename = Callable[[str, str, bool], str | None]
-"""Function that maps a category, its noun in the instruction, and whether that is plural to the replacement, or to None
-to keep the name.
+"""Function of a category, its noun in the instruction, and whether the noun is plural. Returns the replacement, or
+None to keep the name.
 """
 
 
@@ -179,7 +181,7 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
         for category in filter(None, categories_):
             if named.setdefault(category, phrase) != phrase:
                 raise PerturbationError(
-                    f"'{text}' refers to the same kind of object as both {named[category]!r} and {phrase!r}"
+                    f"'{text}' mentions the same kind of object twice: {named[category]!r} and {phrase!r}"
                 )
         new: list[str | None] = []
         for part, kind in zip(parts, categories_, strict=True):
@@ -197,7 +199,7 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
 
 
 def _category(part: str, categories: Iterable[str]) -> str | None:
-    """Return the category of a noun phrase without an article, by LIBERO's name for it or else by its noun."""
+    """Return the category of a noun phrase without an article, identified by LIBERO's name or else by its noun."""
     attributes = rf"(?:(?:{'|'.join((*attribute_words(), 'and'))}) )*"
     for names, before in ((names_of, ""), (_nouns, attributes)):
         matching = [

@@ -91,7 +91,7 @@ def without_articles(phrase: str) -> str:
 
 
 def without_whole(phrase: str) -> str:
-    """Return a phrase without the whole that its object is part of.
+    """Return a phrase for a part of an object without the name of the object.
 
     For example, return "the bottom drawer" for "the bottom drawer of the cabinet".
     """

@@ -52,7 +52,7 @@ class Step:
     target: str = ""
     """Destination as a full phrase, e.g. ``the cabinet``."""
     fetch: Verb | None = None
-    """Verb of a preceding pick-up, e.g. ``pick up``; None if the instruction has none."""
+    """Verb for picking up the object first, e.g. ``pick up``; None if the instruction does not mention it."""
     late: bool = False
     """Whether the verb's particle follows the object: ``turn the stove on``."""
     thing_again: str = ""

@@ -70,7 +70,7 @@ def test_an_invalid_prompt_file_is_refused(tmp_path: Path):
         file.write_text(text)
         with pytest.raises(QuestionError, match=words):
             Prompting.parse(str(file))
-    with pytest.raises(QuestionError, match="or give a YAML file"):
+    with pytest.raises(QuestionError, match="or pass a YAML file"):
         Prompting.parse(str(tmp_path / "none.yaml"))
 
 

@@ -62,7 +62,7 @@ def test_bad_episodes_are_tallied_and_the_rest_is_read(tfds: Write):
         "episode: gripper values outside the data set's range": 1,
         "episode: cannot be read": 1,
     }
-    assert "41 numbers in 6 steps" in tally.places["episode: cannot be read"][0]
+    assert "41 numbers cannot be divided into 6 steps" in tally.places["episode: cannot be read"][0]
 
 
 def test_alternative_instructions_replace_an_empty_first_one(tfds: Write):

@@ -218,7 +218,7 @@ def test_logs_of_the_originals_become_controls_of_their_task_and_seed(logs, tmp_
     )
     done = import_run(folder, metadata, out, controls if beside else None)
     assert (done.episodes, done.controls) == (4, 2) and done.remarks[0].startswith(
-        "2 controls have a different"
+        "2 controls have an instruction other than"
     )
     paired = pairs(valid_rows(frame(out)))
     assert paired.select("task", "seed", "success", "control_success").rows() == [("libero_goal/0", 7, 0, 1)]
@@ -231,7 +231,7 @@ def test_invalid_controls_are_rejected(logs, tmp_path: Path):
         (folder, "contains paraphrases; expected a log of --mode original"),
         (
             as_control(tmp_path / "a", {}, {}),
-            "open_the_middle_drawer_of_the_cabinet.bddl: occurs twice with seed 7",
+            "open_the_middle_drawer_of_the_cabinet.bddl: the task occurs twice with seed 7",
         ),
         (as_control(tmp_path / "b", {}, model="Two"), "the model is Two, but in other logs it is One"),
         (as_control(tmp_path / "c", {"bddl_file": "make_tea.bddl"}), "unknown task 'make_tea'"),
@@ -254,7 +254,7 @@ def test_several_models_become_several_runs(logs, tmp_path: Path):
     as_control(originals / "three", {})
     new = tmp_path / "new"
     for arguments, words in (
-        (([every], metadata, tmp_path / "run.assay"), r"cannot hold 2 models \(one, two\); pass a folder"),
+        (([every], metadata, tmp_path / "run.assay"), r"cannot contain 2 models \(one, two\); pass a folder"),
         (([every], metadata, out), "one.assay exists already"),
         (([every, every], metadata, new), "have the same name"),
         (([every], metadata, new, originals), "no logs for model 'three'; available models: one, two"),

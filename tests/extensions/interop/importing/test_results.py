@@ -97,7 +97,7 @@ def test_an_invalid_table_is_rejected_and_one_of_two_policies_needs_a_folder(tmp
         ("task,seed\na,0\n", "no column 'success'"),
         ("task,success\na,maybe\n", "line 2: success is 'maybe'; expected true or false"),
         ("task,success,seed\na,1,x\n", "line 2: seed is 'x'; expected a number"),
-        ("task,success,seed\na,1,0\na,0,0\n", "line 3: the same episode as in line 2"),
+        ("task,success,seed\na,1,0\na,0,0\n", "line 3: the same episode as on line 2"),
         ("task,success\na\n", "line 2: the number of fields differs"),
         ("task,success\n", "contains no episodes"),
         ("{}\n", "not a supported result file; expected one of: vla-eval recording"),
@@ -107,7 +107,7 @@ def test_an_invalid_table_is_rejected_and_one_of_two_policies_needs_a_folder(tmp
             import_run(tmp_path, table(tmp_path, text, name))
         assert not (tmp_path / "run.assay").exists()
     file = table(tmp_path, "policy,task,success\na,x,1\nb,x,0\n")
-    with pytest.raises(RunError, match=r"cannot hold 2 policies \(a, b\); pass a folder"):
+    with pytest.raises(RunError, match=r"cannot contain 2 policies \(a, b\); pass a folder"):
         import_run(tmp_path, file)
     made = list(import_results([ResultFile.parse(file)], tmp_path / "runs"))
     assert [done.out.name for done in made] == ["a.assay", "b.assay"]

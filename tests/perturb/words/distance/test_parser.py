@@ -37,7 +37,7 @@ def test_a_model_that_reads_otherwise_is_rejected(
     (folder / "attribute_ruler" / "patterns").write_bytes(srsly.msgpack_dumps(rules[:100]))
     monkeypatch.setattr(parsing, "parser_folder", lambda: folder)
     with pytest.raises(
-        ModelError, match=r"does not give the same parses as en_core_web_sm 3\.8\.0 \(spaCy 3\."
+        ModelError, match=r"does not produce the same parses as en_core_web_sm 3\.8\.0 \(spaCy 3\."
     ):
         Parser()
 

@@ -21,7 +21,7 @@ from assay.support.files import check_writable, replacing
 from assay.support.llm.protocols import Reply
 
 MAX_TEXT = 20_000
-"""Maximum number of characters stored of a reply; a longer reply loses its beginning, since it ends with the answer."""
+"""Maximum number of characters stored of a reply, counted from its end, where the answer is."""
 BLOCKED = "blocked"
 """Value of `Answer.reason` if the model, or its provider's content filter, refused to answer."""
 _DECORATED = re.compile(r"[\W_]{0,9}[A-Da-d][\W_]{0,9}")
@@ -138,7 +138,7 @@ def read(path: Path) -> pl.DataFrame:
 def parse_letter(reply: Reply, style: Style) -> tuple[str, str]:
     """Parse a reply strictly: return the letter and "", or "" and the reason why there is no letter.
 
-    Both styles accept the letter alone, or in an answer tag.
+    Both prompt styles accept the letter alone, or in an answer tag.
     """
     text = reply.text.strip()
     if reply.blocked:

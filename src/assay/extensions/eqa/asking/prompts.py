@@ -41,7 +41,7 @@ class Style(StrEnum):
 
 
 class Prompting(BaseModel, frozen=True, extra="forbid"):
-    """Prompts for all kinds of questions, and the content of a user's prompt file."""
+    """Prompts for all kinds of questions; also the schema of a user's prompt file."""
 
     name: str = ""
     """Name stored with the answers; by default, the name of the style or of the user's file."""
@@ -72,7 +72,7 @@ class Prompting(BaseModel, frozen=True, extra="forbid"):
         path = Path(name)
         if not path.is_file():
             raise QuestionError(
-                f"unknown prompt '{name}'; choose from {', '.join(Style)}, or give a YAML file"
+                f"unknown prompt '{name}'; choose from {', '.join(Style)}, or pass a YAML file"
             )
         try:
             file = cls.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))

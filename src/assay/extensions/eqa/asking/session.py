@@ -136,7 +136,7 @@ def ask(
     recorded = json.dumps(parameters, sort_keys=True)
     answers: dict[str, Answer] = {}
     failures: list[str] = []
-    """Messages of the consecutive failures so far; empty unless the request was refused."""
+    """Error message of each consecutive failure so far; empty for failures other than refused requests."""
     stopped = ""
 
     async def ask_one(client: Client, question: Question) -> None:
@@ -298,9 +298,9 @@ def write_distractors(
 ) -> tuple[dict[str, tuple[str, ...]], Counter[str]]:
     """Ask a model to write three wrong instructions per episode, given the first and last image.
 
-    Returns them by episode id, and the number of failures by reason. Images are written to ``folder``. The instructions
-    are derived from the correct one, so the four options may reveal it; `assay eqa leak` measures how strongly. Raises
-    RefusedError if all requests would be refused.
+    Returns the instructions by episode id, and the number of failures by reason. Images are written to ``folder``.
+    The instructions are derived from the correct one, so the four options may reveal it; `assay eqa leak` measures
+    how strongly. Raises RefusedError if all requests would be refused.
     """
     words = texts()
     instructions: dict[str, tuple[str, ...]] = {}

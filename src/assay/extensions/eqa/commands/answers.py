@@ -95,7 +95,7 @@ def score(
     ] = None,
     target: JsonFile = None,
 ) -> None:
-    """Score models' and people's answers to a folder's questions, and write a table, a page or JSON.
+    """Score the answers of models and people to the questions in a folder, and write a table, a page or JSON.
 
     The page contains the tables and figures of the ActionEQA paper.
     """
@@ -163,7 +163,7 @@ def annotate(
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free port.")
     ] = 8771,
 ) -> None:
-    """Serve a page on which people answer a folder's questions, until Ctrl-C is pressed.
+    """Serve a page on which people answer the questions in a folder, until Ctrl-C is pressed.
 
     Answers are stored immediately under the annotator's name, and work can be resumed at any time. assay eqa score
     treats people like models and reports their agreement. With --review, questions are shown with their correct

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_UNDETECTED = 0.5
 """Smallest detectable accuracy (`LeakProbe.missed`) above which a probe is inconclusive."""
 FROM_DATASET = "dataset"
-"""Value of --distractors for wrong instructions that are other instructions of the data set."""
+"""Value of --distractors with which other instructions from the same data set serve as wrong instructions."""
 
 
 def build(
@@ -45,7 +45,7 @@ def build(
     options: Annotated[
         Literal["matched", "paper"],
         typer.Option(
-            help="Wrong options: matched (actions that occurred), or paper (derived from the correct one)."
+            help="Wrong options: matched (actions that occurred), or paper (derived from the correct option)."
         ),
     ] = "matched",
     turning: Annotated[
@@ -55,7 +55,9 @@ def build(
             "--options paper)."
         ),
     ] = None,
-    schema: Annotated[str, typer.Option(help="Layout of a data set, if it is not recognised.")] = "",
+    schema: Annotated[
+        str, typer.Option(help="Layout of a data set, if it is not recognised automatically.")
+    ] = "",
     gripper: Annotated[str, typer.Option(help="Gripper values of a data set: CLOSED,OPEN.")] = "",
     distractors: Annotated[
         str,
@@ -66,7 +68,7 @@ def build(
     ] = FROM_DATASET,
     endpoint: Annotated[str, typer.Option(help="Base URL of the model that writes the distractors.")] = "",
 ) -> None:
-    """Build multiple-choice questions about actions from episodes, with images.
+    """Build multiple-choice questions, with images, about the actions in episodes.
 
     Each question appears once per view. Skipped frames and episodes are counted by reason. Exit status 1 if there are
     fewer questions of a kind than requested, unless --episodes limits the episodes.
@@ -166,7 +168,7 @@ def import_set(
 ) -> None:
     """Import a question set with ActionEQA's fields: kind, images, action, options, answer.
 
-    Invalid lines are counted by reason. Exit status 1 if there are any.
+    Invalid lines are counted by reason. Exit status 1 if any line is invalid.
     """
     from assay.extensions.eqa.importing import import_set as import_questions
 
@@ -190,7 +192,7 @@ def sheet(
     seed: shared.Seed = 0,
     answers: Annotated[bool, typer.Option(help="Print the correct answers.")] = True,
 ) -> None:
-    """Draw a few questions of each kind, with or without their answers, into one PNG image."""
+    """Render a few questions of each kind, with or without their answers, as one PNG image."""
     import numpy as np
     from PIL import Image
 
@@ -256,7 +258,7 @@ def leak(
                 verdict, colour = "below chance" if result.accuracy < result.chance[0] else "leaks", "red"
                 leaking.append(f"{name}: {f'{result.kind} {result.view}'.strip()} ({result.probe})")
             elif result.missed > MAX_UNDETECTED:
-                verdict, colour = "too few to tell", "yellow"
+                verdict, colour = "inconclusive", "yellow"
             else:
                 verdict, colour = "chance", "green"
             low, high = result.chance

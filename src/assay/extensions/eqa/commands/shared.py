@@ -60,7 +60,7 @@ class ModelSettings:
         except ValueError as error:
             raise LLMError(f"--extra is not JSON: {error}") from None
         if not isinstance(extra, dict):
-            raise LLMError('--extra must be a JSON object, such as {"reasoning_effort": "low"}')
+            raise LLMError('--extra must be a JSON object, for example {"reasoning_effort": "low"}')
         temperature = 0.0 if self.temperature else None
         url = self.endpoint or PROTOCOLS[protocol].base
         shared = {option.name for option in fields(Endpoint)} & {option.name for option in fields(self)}

@@ -27,21 +27,21 @@ from assay.support.streams import stream
 __all__ = ["NEEDS", "Draft", "OptionMethod", "Plan", "Shot", "WrongInstructions", "plan_drafts"]
 
 NEEDS = {
-    QuestionKind.H_SP: "four tasks performed from one initial state, or an episode with four distinct moments",
+    QuestionKind.H_SP: "four tasks with the same initial state, or an episode with four distinct moments",
     QuestionKind.M_SP: "four moments of one episode that the labels distinguish",
     QuestionKind.L_SP: "four distinct moments of one episode",
-    QuestionKind.H_AI: "four instructions with one initial state, or four instructions of the data set",
+    QuestionKind.H_AI: "four instructions with the same initial state, or four from the data set",
     QuestionKind.M_AI: "four actions with the same components and different signs",
     QuestionKind.L_AI: "four distinct actions",
 }
-"""Data required for one question of each kind; no data is used for two questions."""
+"""Data required for one question of each kind; no item is used for more than one question."""
 Plan = dict[QuestionKind, int]
 """Number of questions of each kind."""
 OptionMethod = Literal["matched", "paper"]
 """How options are chosen.
 
 matched: four actions that occurred in the data set, one of which is drawn as the correct one. paper: the correct
-action and three derived from it.
+action and three actions derived from it.
 """
 
 
@@ -55,7 +55,7 @@ def plan_drafts(
 ) -> dict[QuestionKind, list[Draft]]:
     """Draft questions of each kind that the data set's levels allow: the planned number, or as many as possible.
 
-    ``key`` seeds the random streams. See `draft_instructions` for ``wrong``.
+    ``key`` seeds the random streams. ``wrong`` maps episode ids to three wrong instructions each.
     """
     drafts = {}
     for kind, count in plan.items():

@@ -33,8 +33,8 @@ class Draft:
     group: str
     """Scene, episode or instruction for which the options were chosen.
 
-    It must not depend on the choice of the correct option: otherwise a probe trained on other groups learns that the
-    correct option here is wrong elsewhere.
+    It must not depend on the choice of the correct option: otherwise a probe trained on other groups learns that
+    the correct option of this question is wrong in other groups.
     """
     shots: tuple[Shot, ...]
     """Frames shown before the options."""
@@ -51,7 +51,7 @@ class Draft:
     achieved: tuple[bool, ...] = ()
 
     def arrange(self, right: int, rng: np.random.Generator) -> Draft:
-        """Move the correct option to index ``right`` and shuffle the others."""
+        """Move the correct option to index ``right`` and shuffle the other options."""
         others = iter(rng.permutation([place for place in range(OPTIONS) if place != self.right]).tolist())
         order = [self.right if place == right else next(others) for place in range(OPTIONS)]
 

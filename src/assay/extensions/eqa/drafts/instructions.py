@@ -92,7 +92,7 @@ def draft_instructions(
 
 
 def _choose_exclusive(whole: dict[int, PreparedEpisode], owners: list[int], rules: QualityRules) -> list[int]:
-    """Return up to four episodes, in order, whose outcomes fulfil no other episode's instruction."""
+    """Return up to four episodes, in order, none of whose outcomes fulfils the instruction of another of them."""
 
     def is_exclusive(one: PreparedEpisode, other: PreparedEpisode) -> bool:
         first, second = one.episode, other.episode
@@ -166,10 +166,10 @@ def _draft(
 def _draft_similar(
     whole: dict[int, PreparedEpisode], anchors: list[int], owners: list[int], rng: np.random.Generator
 ) -> Iterator[Draft]:
-    """Draft questions whose options are an instruction and the three that share the most words with it.
+    """Draft questions whose options are an instruction and the three others that share most words with it.
 
-    Any of the four may be correct.
-    Draws are independent of earlier questions: otherwise the answer to one would be a hint for another.
+    Any of the four may be correct. Options are drawn independently of earlier questions: otherwise the answer to
+    one question would be a hint for another.
     """
     by_text: defaultdict[str, list[int]] = defaultdict(list)
     for owner in owners:
@@ -200,7 +200,7 @@ def _draft_similar(
 def _draft_moments(
     whole: dict[int, PreparedEpisode], owners: list[int], rules: QualityRules, rng: np.random.Generator
 ) -> Iterator[Draft]:
-    """Draft questions about the last moment of an episode and three earlier ones; the last is always correct."""
+    """Draft questions about the last moment of an episode (always correct) and three earlier moments."""
     for owner in rng.permutation(owners).tolist():
         episode = whole[owner]
         states = episode.episode.states

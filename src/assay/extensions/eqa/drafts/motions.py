@@ -22,15 +22,15 @@ from assay.extensions.eqa.pairs import PreparedEpisode
 from assay.extensions.eqa.question import QuestionKind
 
 MIN_GAP = 1.5
-"""Minimum distance between two low-level actions in at least one dimension, in units of the threshold."""
+"""Minimum distance between two low-level actions in at least one dimension, as a multiple of its threshold."""
 MAX_PAIRS = 12_000
-"""Maximum number of pairs; larger data sets are subsampled."""
+"""Maximum number of frame pairs; the pairs of larger data sets are subsampled."""
 ORDERS = 12
 """Number of random orders in which to search for four distinct moments."""
 MAX_ANCHORS = 3
 """Maximum number of anchors tried for each first frame."""
 CLEAR_CHANGE = 2.0
-"""Minimum change, in units of the threshold, of a dimension that only one of two texts names."""
+"""Minimum change, as a multiple of its threshold, in a dimension that only one of two texts names."""
 
 Pattern = tuple[int, ...]
 
@@ -53,7 +53,7 @@ def draft_motions(
 
 
 class PairPool:
-    """The pairs of a data set in random order, at most `MAX_PAIRS`."""
+    """The frame pairs of a data set in random order, at most `MAX_PAIRS`."""
 
     def __init__(self, prepared: Sequence[PreparedEpisode], rng: np.random.Generator) -> None:
         self._prepared = prepared
@@ -72,7 +72,7 @@ class PairPool:
         options: Sequence[str],
         actions: Sequence[Sequence[float]],
     ) -> Draft:
-        """Draft a question about a pair whose options were chosen around ``anchor``."""
+        """Draft a question about a frame pair, with options chosen around the pair ``anchor``."""
         owner, (first, second) = int(self.owners[pair]), self.pairs[pair].tolist()
         states = self._prepared[owner].episode.states
         return Draft(
@@ -91,7 +91,8 @@ def _mid_inference(
 ) -> Iterator[Draft]:
     """Draft questions whose options are sign combinations of one pair's components; each pair is used once.
 
-    The combinations occur in the data set. If ``derived``, they need not occur, and the pair's own one is correct.
+    The combinations occur in the data set. If ``derived``, they need not, and the pair's own combination
+    is correct.
     """
     moved = signs(pool.actions, rules.thresholds)
     patterns = [tuple(pattern) for pattern in moved.tolist()]
@@ -117,7 +118,7 @@ def _mid_inference(
 
 
 def _low_inference(pool: PairPool, rules: QualityRules, rng: np.random.Generator) -> Iterator[Draft]:
-    """Draft questions from an action and the actions nearest to its variants; each pair is an option at most once."""
+    """Draft questions from an action and the actions nearest to its variants; no frame pair is used twice."""
     units = pool.actions / np.asarray(rules.thresholds)
     free = np.ones(len(units), dtype=bool)
     for anchor in stratified_order(signs(pool.actions, rules.thresholds), pool.owners.tolist(), rng):
@@ -141,7 +142,7 @@ def _low_inference(pool: PairPool, rules: QualityRules, rng: np.random.Generator
 
 
 def _variants(action: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-    """Return variants of an action (7,) in units of the threshold: dominant dimension inverted, removed, swapped."""
+    """Return variants of an action (7,) in units of thresholds: dominant dimension inverted, removed, swapped."""
     dominant = int(np.abs(action).argmax())
     same_unit = range(3) if dominant < 3 else range(3, 6)
     other = int(rng.choice([axis for axis in same_unit if axis != dominant]))
@@ -151,7 +152,7 @@ def _variants(action: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
 
 
 def _without_dominant(action: np.ndarray, dominant: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return an action (7,) with its dominant dimension inverted, and with it removed."""
+    """Return two variants of an action (7,): dominant dimension inverted, and dominant dimension set to zero."""
     is_dominant = np.arange(SIZE) == dominant
     return np.where(is_dominant, -action, action), np.where(is_dominant, 0.0, action)
 
@@ -176,7 +177,7 @@ def _low_derived(pool: PairPool, rules: QualityRules, rng: np.random.Generator) 
 def _predictions(
     kind: QuestionKind, prepared: Sequence[PreparedEpisode], rules: QualityRules, rng: np.random.Generator
 ) -> Iterator[Draft]:
-    """Draft one question for each first frame, with four later moments chosen around one of them."""
+    """Draft one question for each first frame; its options are four later moments, chosen around one of them."""
     owners = np.repeat(np.arange(len(prepared)), [len(episode.pairs) for episode in prepared]).tolist()
     if not owners:
         return
@@ -248,7 +249,7 @@ def _draft_prediction(
 def _texts_differ(
     actions: np.ndarray, patterns: np.ndarray, apart: np.ndarray, rules: QualityRules, *, amounts: bool
 ) -> np.ndarray:
-    """Return which pairs of actions have incompatible texts, (n, n); with ``amounts``, the texts include amounts."""
+    """Return a mask (n, n) of the pairs of actions with incompatible texts; ``amounts``: texts include amounts."""
     units = np.abs(actions) / np.asarray(rules.thresholds)
     named = patterns != 0
     one_named = (named[:, None] ^ named[None]) & (np.maximum(units[:, None], units[None]) >= CLEAR_CHANGE)
@@ -257,7 +258,7 @@ def _texts_differ(
 
 
 def _choose_distinct(orders: Sequence[Sequence[int]], differ: np.ndarray) -> list[int]:
-    """Return four indices that differ pairwise (``differ``, (n, n)), from the first order with four; else fewer."""
+    """Return four indices that differ pairwise by the mask ``differ`` (n, n); fewer if no order has four."""
     chosen: list[int] = []
     for order in orders:
         chosen = []

@@ -155,7 +155,7 @@ class AnswerSheet:
         return moved
 
     def per_cluster(self, values: np.ndarray) -> np.ndarray:
-        """Return the sums of values (questions,) over each episode."""
+        """Return the sum of ``values`` (questions,) for each episode."""
         return np.bincount(self.cluster, values, int(self.cluster.max()) + 1)
 
 
@@ -222,7 +222,7 @@ class Mean(Result):
     interval: Interval | None
     """Interval over episodes within data sets; None if there are too few episodes.
 
-    Wilson for means; Student for differences, or Newcombe if the answers of each side are all right or all wrong.
+    Wilson for means; Student for differences, or Newcombe if both accuracies are 0 or 1.
     """
 
 
@@ -244,7 +244,7 @@ class Standing(Result):
 
 
 def cell_weights(cells: Sequence[Cell], kinds: Sequence[QuestionKind]) -> np.ndarray:
-    """Return the weight of each cell in the hierarchical mean over some kinds, (cells,)."""
+    """Return the weight of each cell in the hierarchical mean over the given kinds, (cells,)."""
     groups = [[place for place, (_, other) in enumerate(cells) if other is kind] for kind in kinds]
     groups = [group for group in groups if group]
     weights = np.zeros(len(cells))
@@ -254,7 +254,7 @@ def cell_weights(cells: Sequence[Cell], kinds: Sequence[QuestionKind]) -> np.nda
 
 
 def standing(sheet: AnswerSheet, right: np.ndarray, within: np.ndarray | None = None) -> Standing:
-    """Compute accuracies from correctness (questions,): 1, 0, or -1 if unscored; ``within`` selects questions."""
+    """Compute accuracies from correctness (questions,): 1, 0, or -1 if unscored; ``within`` is a mask."""
     scored = (right >= 0) if within is None else (right >= 0) & within
     places = np.unique(sheet.cell[scored])
     cells = [sheet.cells[place] for place in places]
@@ -306,7 +306,7 @@ def standing(sheet: AnswerSheet, right: np.ndarray, within: np.ndarray | None = 
 
 
 def mean_error(hit: np.ndarray, tried: np.ndarray, datasets: np.ndarray, weights: np.ndarray) -> float | None:
-    """Return the half-width of the interval of ``weights @ shares``, weights (cells,); None for too few episodes.
+    """Return the half-width of the interval of ``weights @ shares``, both (cells,); None for too few episodes.
 
     ``hit`` and ``tried`` are the numbers of right answers and of questions, (episodes, cells); ``datasets`` is the data
     set of each episode. The interval is symmetric and linearised. Episodes are sampled within their data sets; the

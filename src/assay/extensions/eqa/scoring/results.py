@@ -76,7 +76,7 @@ class ReportData:
 
     @property
     def main_view(self) -> str:
-        """A single static camera if there is one, otherwise the first view."""
+        """Main view: a single static camera if there is one, otherwise the first view."""
         return "exo" if "exo" in self.score.views else self.score.views[0]
 
     @property
@@ -85,12 +85,12 @@ class ReportData:
         return sorted({question.dataset for question in self.questions})
 
     def standing(self, model: ModelScore, view: str = "") -> Standing:
-        """Return the accuracies of a model in one view, by default the main one; empty without answers."""
+        """Return the accuracies of a model in one view, by default the main view; empty without answers."""
         views = model.views or dict.fromkeys(self.score.views, model.standing)
         return views.get(view or self.main_view, Standing(0, (), {}, {}))
 
     def fact(self, name: str) -> ModelFacts:
-        """Return the facts about a model, by its name with or without the prompt."""
+        """Return the facts about a model, listed under its name either with or without the prompt."""
         return self.facts.get(name) or self.facts.get(name.rpartition(" (")[0]) or ModelFacts()
 
     def shares_by_kind(self, model: ModelScore, view: str = "") -> dict[QuestionKind, float]:
@@ -101,7 +101,7 @@ class ReportData:
         return {kind: float(np.mean(shares[kind])) for kind in QuestionKind if kind in shares}
 
     def overall(self, model: ModelScore, view: str = "") -> float:
-        """Return the overall mean of a model in a view, by default the main one; NaN without answers."""
+        """Return the overall mean of a model in a view, by default the main view; NaN without answers."""
         standing = self.standing(model, view)
         return standing.overall.share if standing.questions else float("nan")
 

@@ -100,7 +100,7 @@ class LetterCounts(Result):
 
     @property
     def most(self) -> float:
-        """Accuracy of always choosing the most frequent letter."""
+        """Accuracy that results from always choosing the most frequent letter."""
         return max(self.counts) / sum(self.counts)
 
 
@@ -111,7 +111,7 @@ class ModelScore(ReplySummary):
     asked: int
     """Number of the folder's questions that the model was asked."""
     among_letters: float | None
-    """Accuracy on the questions whose reply contains a letter; None if there are none."""
+    """Accuracy on the questions whose reply contains a letter; None if no reply does."""
     lenient: Mean
     """Overall mean with lenient parsing, which also accepts `B.`, `**B**`, a box, or the text after </think>."""
     standing: Standing
@@ -270,7 +270,7 @@ def _contrast(
     cluster: np.ndarray,
     weights: np.ndarray | None = None,
 ) -> PairedContrast | None:
-    """Return the contrast of correctness (pairs,), optionally weighted; None without common questions."""
+    """Return the contrast of two correctness arrays (pairs,), weighted if given; None without common questions."""
     both = (one >= 0) & (other >= 0)
     if not both.any():
         return None
@@ -302,7 +302,7 @@ def _adjust(contrasts: Sequence[PairedContrast | None]) -> tuple[PairedContrast,
 def component_errors(
     sheet: AnswerSheet, right: np.ndarray, within: np.ndarray, parts: Mapping[str, slice] = COMPONENTS
 ) -> tuple[ComponentErrors, ...]:
-    """Return the error rate of each part of an action, over the questions ``within`` (questions,) that involve it."""
+    """Return the error rate of each part of an action, over the questions of a mask ``within`` that involve it."""
     scored = (right >= 0) & within
     if not scored.any():
         return ()
@@ -320,7 +320,7 @@ def component_errors(
 
 
 def _count_letters(answers: dict[str, np.ndarray]) -> tuple[LetterCounts, ...]:
-    """Count the letters of each non-empty set of answers, given as indices."""
+    """Count the letters in each non-empty array of answers, which are letter indices."""
     results = []
     for name, places in answers.items():
         if len(places):

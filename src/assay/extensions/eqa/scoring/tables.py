@@ -29,7 +29,7 @@ def _columns(kind: Kind, *names: str) -> tuple[Column, ...]:
 
 
 def main_table(data: ReportData) -> Table:
-    """Return the accuracy of every model by data set and kind, with means per data set and overall; people last."""
+    """Return the accuracy by data set and kind of question, with means; models come first and people last."""
     occurring = {(question.dataset, question.kind) for question in data.questions}
     kinds = {
         dataset: [kind for kind in QuestionKind if (dataset, kind) in occurring] for dataset in data.datasets
@@ -61,7 +61,7 @@ def main_table(data: ReportData) -> Table:
     rows += people
     if len(people) > 1:
         rows.append(("people", "mean", *results.means_of([person[2:-1] for person in people]), None))
-    note = f"{_PERCENT} View: {data.main_view}. Overall: mean over data sets of each kind, then over kinds."
+    note = f"{_PERCENT} View: {data.main_view}. Overall: mean over data sets for each kind, then over kinds."
     return Table("main", "Models, data sets and kinds", tuple(columns), tuple(rows), note)
 
 
@@ -69,7 +69,7 @@ def consistency_table(data: ReportData) -> Table:
     """Return the mean accuracy of each model on each data set, and the range of these means."""
     datasets = data.datasets
     if len(datasets) < 2:
-        raise MeasureError("requires questions from two data sets")
+        raise MeasureError("requires questions from at least two data sets")
     shared = [
         kind
         for kind in QuestionKind
@@ -89,12 +89,12 @@ def consistency_table(data: ReportData) -> Table:
         *_columns("share", *datasets),
         Column("largest minus smallest", "change"),
     )
-    note = f"Means over the kinds that all data sets have: {', '.join(shared)}."
+    note = f"Means over the kinds of question common to all data sets: {', '.join(shared)}."
     return Table("consistency", "By data set", columns, tuple(rows), note)
 
 
 def cameras_table(data: ReportData) -> Table:
-    """Return the accuracy by kind and number of static cameras on the same items, per model and on average."""
+    """Return the accuracy on shared items by question kind and number of static cameras, per model and overall."""
     views = data.several_views(results.STATIC_VIEWS)
 
     def row(name: str, label: str, shares: Sequence[float | None]) -> tuple[Value, ...]:
@@ -130,7 +130,7 @@ def cameras_table(data: ReportData) -> Table:
 
 
 def perspectives_table(data: ReportData) -> Table:
-    """Return the accuracy by kind and perspective, per model and on average."""
+    """Return the accuracy by question kind and camera perspective, per model and on average."""
     views = data.several_views(tuple(PERSPECTIVES))
     rows: Rows = []
     for name, model in data.models.items():
@@ -146,7 +146,7 @@ def perspectives_table(data: ReportData) -> Table:
 
 
 def view_value_table(data: ReportData) -> Table:
-    """Return the accuracy of each view averaged over models, the best single view, and the gain from using both."""
+    """Return the accuracy of each view (mean over models), the best single view, and the gain from using both."""
     views = data.several_views(tuple(PERSPECTIVES))
     if set(views) != set(PERSPECTIVES):
         raise MeasureError("requires the views ego, exo and both")
@@ -168,7 +168,7 @@ def view_value_table(data: ReportData) -> Table:
 
 
 def proportions_table(data: ReportData) -> Table:
-    """Return normalised error proportions at the mid level, by model and view."""
+    """Return each component's normalised share of the errors in mid-level questions, by model and view."""
     rows: Rows = []
     for name, model in data.models.items():
         own = []
@@ -180,19 +180,19 @@ def proportions_table(data: ReportData) -> Table:
         if len(own) > 1:
             rows.append((name, "average", *results.means_of(own), *[None] * (3 * len(COMPONENTS))))
     if not rows:
-        raise MeasureError("requires wrong answers at the mid level")
+        raise MeasureError("requires wrong answers to mid-level questions")
     columns = [*_columns("text", "model", "view"), *_columns("share", *COMPONENTS)]
     for name in COMPONENTS:
         columns += [
             Column(f"{name}: n", "count"),
             *_columns("share", f"{name}: error rate", "95 % interval"),
         ]
-    note = "Error rates at the mid level on questions that involve each component, normalised to sum to 1."
+    note = "Error rates in mid-level questions that involve each component, normalised to sum to 1."
     return Table("proportions", "Error proportions", tuple(columns), tuple(rows), note)
 
 
 def mean_proportions_table(data: ReportData) -> Table:
-    """Return normalised error proportions at the mid level by view, averaged over models."""
+    """Return each component's normalised share of the errors in mid-level questions by view (mean over models)."""
     rows: Rows = [(view, *shares) for view, shares in data.mean_proportions(data.score.views).items()]
     if len(rows) > 1:
         rows.append(("average", *results.means_of([row[1:] for row in rows])))
@@ -207,7 +207,7 @@ def mean_proportions_table(data: ReportData) -> Table:
 
 
 def mistakes_table(data: ReportData) -> Table:
-    """Return the count and proportion of every error category at each level and direction."""
+    """Return the count and proportion of every error category for each level and direction of questions."""
     kinds = {(str(kind.level), kind.direction): str(kind) for kind in QuestionKind}
     counts: Counter[tuple[str, str]] = Counter()
     for mistake in data.score.mistakes:
@@ -236,14 +236,14 @@ def verbs_table(data: ReportData) -> Table:
             text = action_of(question.text) if question.kind.predicts else question.options[question.right]
             texts[question.dataset].add(text.lower())
     if not texts:
-        raise MeasureError("requires questions at the high level")
+        raise MeasureError("requires high-level questions")
     rows = []
     for dataset, instructions in sorted(texts.items()):
         verbs = Counter(text.split()[0] for text in sorted(instructions) if text.split())
         shown = ", ".join(f"{verb} ({count})" for verb, count in verbs.most_common())
         rows.append((dataset, shown, len(instructions)))
     columns = (Column("data set"), Column("verbs (instructions)"), Column("instructions", "count"))
-    note = "First words of the distinct instructions that were carried out."
+    note = "First words of the distinct instructions that the robot carried out."
     return Table("verbs", "Verbs", columns, tuple(rows), note)
 
 
@@ -258,12 +258,16 @@ def statistics_table(data: ReportData) -> Table:
         rows.append((name, len(own), len(items), len(images), len(episodes)))
     columns = (Column("data set"), *_columns("count", "questions", "items", "images", "episodes"))
     return Table(
-        "statistics", "Statistics", columns, tuple(rows), "An item is a question regardless of its view."
+        "statistics",
+        "Statistics",
+        columns,
+        tuple(rows),
+        "An item is a question irrespective of the camera view.",
     )
 
 
 def counts_table(data: ReportData) -> Table:
-    """Return the number of questions in each data set by level and direction."""
+    """Return the number of questions in each data set by question level and direction."""
     counts = Counter((question.dataset, question.kind) for question in data.questions)
     rows: Rows = []
     for name in data.datasets:
@@ -286,4 +290,4 @@ TABLES: Mapping[str, tuple[str, Callable[[ReportData], Table]]] = {
     "Table 8": ("Questions, images and episodes", statistics_table),
     "Table 9": ("Questions by level and direction", counts_table),
 }
-"""Title and function of each table by its label in the paper."""
+"""Label of each table in the paper -> its title and the function that computes it."""

@@ -25,10 +25,10 @@ TFRECORD_PATTERN = "*.tfrecord*"
 def open_source(
     name: str, *, size: int = 256, schema: str = "", gripper: tuple[float, float] | None = None
 ) -> EpisodeSource:
-    """Open a source by name, as ``python:module:object``, or by its file or folder (a run, a data set).
+    """Open a source, given as a name, as ``python:module:object``, or as a file or folder (a run or a data set).
 
-    ``size`` is the height of rendered images, in pixels. ``schema`` and ``gripper``, the values of the closed and the
-    open gripper, apply to data sets.
+    ``size`` is the height of rendered images, in pixels. ``schema`` and ``gripper`` (the values of the closed and
+    the open gripper) apply to data sets only.
     """
     path = Path(name)
     if name.startswith(PYTHON) or name in SOURCES:

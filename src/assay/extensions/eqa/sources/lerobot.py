@@ -73,7 +73,7 @@ class LerobotSource:
 
 
 def _scene(row: Mapping[str, Any], tally: Tally) -> str:
-    """Return the scene and seed of a demonstration recorded by Assay; empty for other episodes."""
+    """Return the asset pack, scene and seed of a demonstration recorded by Assay; "" for other episodes."""
     task = row.get("assay/task")
     if not task:
         return ""
@@ -86,7 +86,7 @@ def _scene(row: Mapping[str, Any], tally: Tally) -> str:
 
 @cache
 def _first_of_scene(task_id: str) -> str:
-    """Return the first task of the suite with the same scene."""
+    """Return the id of the first task in the suite that has the same scene."""
     scene = tasks.load(task_id).scene
     try:
         suite = tasks.resolve(task_id.split("/")[0])

@@ -1,7 +1,7 @@
 """RLDS data sets as written by TensorFlow Datasets: TFRecord files, one episode per record.
 
-A record is a length, its checksum, a ``tf.train.Example`` and its checksum. The features of all steps are
-concatenated: ``steps/observation/state`` of 40 steps is a list of 280 numbers.
+A record consists of a length with its checksum and a ``tf.train.Example`` with its checksum. The features of all
+steps are concatenated: ``steps/observation/state`` of 40 steps is a list of 280 numbers.
 """
 
 from __future__ import annotations
@@ -152,5 +152,5 @@ def _read_numbers(features: Features, key: str, steps: int) -> np.ndarray:
         raise UnreadableError(f"has no '{key}'")
     values = features[key].float_list.value or features[key].int64_list.value
     if not steps or len(values) % steps:
-        raise UnreadableError(f"{len(values)} numbers in {steps} steps")
+        raise UnreadableError(f"{len(values)} numbers cannot be divided into {steps} steps")
     return np.array(values, dtype=np.float64).reshape(steps, -1)

@@ -21,11 +21,11 @@ from assay.extensions.eqa.episode import QualityRules
 from assay.extensions.eqa.question import QuestionError
 
 NEAR = QualityRules((0.1, 0.1, 0.1, 18.0, 18.0, 18.0, 0.2))
-"""Rules for cameras close to the scene, as in BridgeData V2."""
+"""Quality rules for frames from cameras close to the scene, as in BridgeData V2."""
 FAR = replace(NEAR, thresholds=(0.18, 0.18, 0.18, 18.0, 18.0, 18.0, 0.2))
-"""Rules for distant cameras, as in DROID."""
+"""Quality rules for frames from distant cameras, as in DROID."""
 MOVING = replace(NEAR, levels=(ActionLevel.HIGH,))
-"""Rules for robots with a mobile base, as in RT-1."""
+"""Quality rules for frames of robots with a mobile base, as in RT-1."""
 _RULES = {"near": NEAR, "far": FAR, "moving": MOVING}
 
 
@@ -73,18 +73,18 @@ class Schema(BaseModel, frozen=True, extra="forbid"):
     egocentric: str = ""
     """Key of the wrist camera; empty if none exists."""
     instruction: str = ""
-    """Feature with the instruction; empty if it is not a feature."""
+    """Feature that contains the instruction; empty if no feature does."""
     instructions: tuple[str, ...] = ()
-    """Alternative features with the instruction, used where the first is empty."""
+    """Alternative features that contain the instruction, for episodes in which the first feature is empty."""
     has_camera: str = ""
-    """Name of the flag that tells whether an episode has camera number ``{}``; empty if there are no such flags."""
+    """Name of the flag that states whether an episode has camera ``{}``; empty if there are no such flags."""
     axes: tuple[str, ...] = ()
     """Required names of the state's columns, if the cameras do not identify the layout."""
     rules: Literal["near", "far", "moving"] = "near"
 
     @property
     def quality_rules(self) -> QualityRules:
-        """Requirements for frames and pairs of frames."""
+        """Requirements that frames and pairs of frames must meet to be used in questions."""
         return _RULES[self.rules]
 
     @property
@@ -93,7 +93,7 @@ class Schema(BaseModel, frozen=True, extra="forbid"):
         return tuple(dict.fromkeys(part.key for part in (self.position, self.turn, self.gripper)))
 
     def lacking(self, features: Mapping[str, Feature]) -> str:
-        """Describe the first requirement of this layout that the features do not meet; empty if they meet all."""
+        """Describe the first requirement of this layout that the features do not meet; "" if they meet all."""
         needed = (*self.numbers, self.exocentric[0], self.egocentric, self.instruction)
         for key in needed:
             if key and key not in features:
@@ -105,7 +105,7 @@ class Schema(BaseModel, frozen=True, extra="forbid"):
         return ""
 
     def fits(self, features: Mapping[str, Feature]) -> bool:
-        """Return whether these features identify this layout."""
+        """Return whether these features match this layout."""
         names = features[self.position.key].names if self.position.key in features else ()
         joints = any("joint" in name for name in names)
         return not self.lacking(features) and not joints and self.axes in ((), names)
@@ -131,9 +131,9 @@ def find_schema(
     name: str = "",
     gripper: tuple[float, float] | None = None,
 ) -> Schema:
-    """Find the schema of ``rlds`` or ``lerobot`` called ``name``, or the first that fits.
+    """Find the schema with a given ``name`` among those for ``rlds`` or ``lerobot``, or the first that matches.
 
-    ``gripper`` overrides its closed and open values.
+    ``gripper`` overrides the schema's values of the closed and the open gripper.
     """
     text = files(__package__).joinpath("schemas.yaml").read_text(encoding="utf-8")
     schemas = {key: Schema(name=key, **content) for key, content in yaml.safe_load(text)[layout].items()}

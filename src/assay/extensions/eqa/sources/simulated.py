@@ -50,14 +50,14 @@ WRIST_PLACE = (
 OPEN_WIDTH_M = 0.08
 """Distance between the fingers of the open gripper, in metres."""
 MAX_WORLDS = 2
-"""Maximum number of compiled worlds in the cache; each one that has rendered an image uses about 100 MB."""
+"""Maximum number of compiled worlds in the cache; each world that has rendered an image uses about 100 MB."""
 RULES = replace(NEAR, thresholds=(0.08, 0.08, 0.08, 18.0, 18.0, 18.0, 0.2))
-"""Rules for simulated episodes, whose camera is closer than in BridgeData V2."""
+"""Quality rules for frames of simulated episodes, whose camera is closer than in BridgeData V2."""
 FINGERTIPS = tuple(f"{GRIPPER}finger_joint{number}_tip" for number in (1, 2))
 IMAGE_MARGIN = 0.04
-"""Margin, as a fraction of the image size, in which a fingertip counts as outside the image."""
+"""Width, as a fraction of the image size, of the margin in which a fingertip counts as outside the image."""
 IMAGE_DIRECTIONS = (("right", "left"), ("up", "down"), ("towards the camera", "away from the camera"))
-"""Direction in the image of each of a camera's axes, and the opposite direction."""
+"""For each camera axis, x to z: its direction in the image, and the opposite direction."""
 
 
 class SceneCache:
@@ -69,7 +69,7 @@ class SceneCache:
         self._worlds: dict[tuple[Scene, str], Simulation] = {}  # least recently used first
 
     def world(self, scene: Scene, pack: str) -> Simulation:
-        """Return the simulation of a scene, in an arbitrary state: callers must reset it."""
+        """Return the simulation of a scene. Its state is arbitrary, so callers must reset it."""
         key = (scene, pack)
         world = self._worlds.pop(key, None)
         if world is None:
@@ -152,7 +152,7 @@ class RolloutWatcher:
 def camera_coverage(
     model: mujoco.MjModel, moments: Sequence[Snapshot], cameras: Sequence[str]
 ) -> tuple[tuple[np.ndarray, ...], tuple[str, ...]]:
-    """Return whether both fingertips are in each static camera's image, (frames,), and a description of each camera."""
+    """Return, for each static camera, in which frames it sees both fingertips, (frames,), and a description."""
     data = mujoco.MjData(model)
     bodies = [model.body(name).id for name in FINGERTIPS]
     tips = np.empty((len(moments), len(bodies), 3))
@@ -244,7 +244,7 @@ SCENES: tuple[tuple[str, int], ...] = (
     *(("libero_goal/0", seed) for seed in range(4)),
     *((f"libero_object/{number}", 0) for number in range(4)),
 )
-"""Tasks whose scenes are used, each with the seed of the layout."""
+"""Tasks whose scenes are used, each with the seed that determines the layout of its objects."""
 PACK = "primitives"
 TOURS = 2
 """Number of tours per scene and axis."""
@@ -256,7 +256,7 @@ TOUR_REACH_M = np.array([0.09, 0.10, 0.055])
 TOUR_MIDDLE_M = np.array([0.14, 0.0, -0.03])
 """Middle of a tour relative to the initial position of the end effector, in metres, (3,)."""
 TOUR_TURN_DEG = np.array([32.0, 28.0, 40.0])
-"""Rotation in either direction about X, Y or Z, in degrees, (3,)."""
+"""Maximum rotation about X, Y and Z in either direction, in degrees, (3,)."""
 MAX_LEG_STEPS = 70
 
 
@@ -334,7 +334,7 @@ class DemoSource:
 
 
 def feasible_tasks(task: Task) -> list[Task]:
-    """Return a task and its feasible alternatives in the same scene, each instruction once."""
+    """Return a task and the other feasible tasks in the same scene, without duplicate instructions."""
     others = (
         replace(task, goal=other.goal, instruction=Instruction(other.text)) for other in alternatives(task)
     )

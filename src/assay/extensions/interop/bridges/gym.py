@@ -4,7 +4,7 @@ import gymnasium
 import assay.extensions.interop.bridges.gym
 
 env = gymnasium.make("assay/libero_goal-3-v0", condition="x/level3")
-observation, info = env.reset(seed=0)   # the episode that `assay run x` plays with seed 0
+observation, info = env.reset(seed=0)   # the episode that `assay run x` runs with seed 0
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from assay.tasks.formats.lerobot import STATE_NAMES, robot_state
 CAMERAS = {"image": "agentview", "wrist_image": "robot0_eye_in_hand"}
 """Name of an image in observations -> its camera."""
 STATE_LIMIT = 10.0
-"""Bound on the absolute value of each state entry, in metres or radians, which perturbed observations respect, too."""
+"""Bound on the absolute value of each state entry, in metres or radians, also in perturbed observations."""
 STORED_STATES = 50
 """Number of stored initial states per task in LIBERO's files."""
 

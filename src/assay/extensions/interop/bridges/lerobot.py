@@ -1,4 +1,4 @@
-"""Environments of the plugin ``lerobot_env_assay``, which present a planned task as LeRobot expects it.
+"""Environments of the plugin ``lerobot_env_assay``, which present a planned task through LeRobot's interface.
 
 Only Gymnasium is needed. LeRobot's loop steps a batch of environments until all are done, and Gymnasium resets those
 that finish early. LeRobot does not intend these resets, so they are ignored: the last step is repeated until LeRobot
@@ -57,7 +57,7 @@ def suites(
 
 
 class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
-    """One of ``of`` environments that share the episodes of a planned task."""
+    """Environment that runs every ``of``-th episode of a planned task; ``of`` environments form a batch."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": CONTROL_HZ}
 

@@ -13,7 +13,7 @@ from assay.runs.recording import record
 
 
 class HarnessPlayer:
-    """Runs the episodes of a harness in one environment, which is reused."""
+    """Runs episodes for an evaluation harness in a single environment, which is reused."""
 
     def __init__(self, out: Path | None = None, states: Path | None = None) -> None:
         """Create a player that records to the existing run ``out``; ``states`` is LIBERO's folder of initial states."""

@@ -37,7 +37,7 @@ ABORTED = "the harness aborted the episode"
 
 
 class AssayBenchmark(StepBenchmark):
-    """An experiment in which each condition of a task is a vla-eval task, and each seed one of its episodes."""
+    """An experiment as a benchmark: a vla-eval task for each condition of a task, and an episode for each seed."""
 
     render_backends: ClassVar[frozenset[str]] = frozenset({"gpu", "cpu"})
     _ALL_RECORD_FIELDS: ClassVar[frozenset[str]] = frozenset({"reward", "done", "success", "action", "state"})

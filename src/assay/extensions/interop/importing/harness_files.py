@@ -6,8 +6,8 @@
     episode_results(sid, eid, eval_id, task_name, episode_id, status, metrics, steps, elapsed_sec, context, ...)
     step_rows(sid, eid, step_id, fields)            action, state, reward, success of each step, if recorded
 
-LIBERO's benchmarks record the executed action (7) and the state after it (8): position of the end effector, metres, its
-orientation, positions of both fingers. ``episode_id`` is the number of LIBERO's stored initial state.
+LIBERO's benchmarks record the executed action (7) and the state after it (8): position of the end effector in
+metres, its orientation, and finger positions. ``episode_id`` is the number of LIBERO's stored initial state.
 
 ``eval_info.json`` of lerobot-eval, in the order of LIBERO's stored initial states::
 
@@ -19,8 +19,8 @@ orientation, positions of both fingers. ``episode_id`` is the number of LIBERO's
     {"policy": "openvla", "base_suite": "libero_goal", "effective_suite": "libero_goal_temp", "perturbation_type":
      "position", "task": "turn_on_the_stove", "prompt": "...", "init_state_id": 0, "success": true, "steps": 97, ...}
 
-``action_trace_path`` names an optional file of one object per step: ``libero_action`` (7), ``before_eef_pos`` and
-``after_eef_pos`` (3, metres), ``before_gripper_qpos`` and ``after_gripper_qpos`` (2).
+``action_trace_path`` is the path of an optional file with one JSON object per step: ``libero_action`` (7),
+``before_eef_pos`` and ``after_eef_pos`` (3, metres), ``before_gripper_qpos`` and ``after_gripper_qpos`` (2).
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _vla_eval_episode(
 
 
 def _vla_eval_trajectory(db: sqlite3.Connection, sid: str, eid: str) -> Trajectory:
-    """Return the trajectory of an episode. The path or the actions are empty unless every step has them."""
+    """Return the trajectory of an episode; path or actions are empty unless recorded for every step."""
     query = "SELECT fields FROM step_rows WHERE sid = ? AND eid = ? ORDER BY step_id"
     steps = [json.loads(fields) for (fields,) in db.execute(query, (sid, eid))]
 
@@ -243,7 +243,7 @@ def _libero_pro_episode(row: dict[str, Any], folder: Path) -> ReportedEpisode:
 
 
 def _libero_pro_trajectory(path: str, folder: Path) -> Trajectory:
-    """Read a trace file from its recorded path or from beside ``episodes.jsonl``; empty if it is missing."""
+    """Read a trace file from its recorded path or the folder of ``episodes.jsonl``; empty if it is missing."""
     places = (Path(path), folder / path, folder / "action_traces" / Path(path).name) if path else ()
     file = next((place for place in places if place.is_file()), None)
     steps = [json.loads(line) for line in text_of(file).splitlines() if line.strip()] if file else []

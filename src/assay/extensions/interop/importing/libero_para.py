@@ -1,7 +1,7 @@
 """Imports LIBERO-Para's official logs as runs, so that published results get the same report as other runs.
 
     MODEL/seed7/eval0.json          the episodes of one task, with trajectories unless these were removed
-    MODEL/seed7/eval_unknown.json   those of ``--mode original``: LIBERO-Goal's unperturbed tasks
+    MODEL/seed7/eval_unknown.json   the episodes of ``--mode original``: LIBERO-Goal's unperturbed tasks
     MODEL/seed7/meta.json           the model and its settings (optional)
 
 The number after ``eval`` is the index of the LIBERO-Goal task in the alphabetical order of the task files. With a
@@ -48,7 +48,7 @@ STATE_SIZES = (7, 8)
 ACTION_SIZE = 7
 _LOGS = "eval*.json"
 UNKNOWN = "unknown"
-"""Type of an original instruction in the logs, and name used for a model if no file gives it."""
+"""Paraphrase type of original instructions in the logs; also the name of a model if no file contains its name."""
 T = TypeVar("T")
 Rows = list[list[float]]
 
@@ -117,7 +117,7 @@ class LoggedEpisode:
 
 @dataclass(frozen=True, slots=True)
 class ParaSettings:
-    """Settings of one evaluation."""
+    """Settings of one evaluation, from its ``meta.json``."""
 
     model_name: str = UNKNOWN
     seed: int | None = None
@@ -183,8 +183,7 @@ def _read(file: Path, kind: type[T]) -> T:
 
 
 WordingKey = tuple[Types, int, int]
-"""Key of a wording: types, number of the task (``eval``), and number among the wordings with both in common.
-"""
+"""Key of a wording: its types, its task number (``eval``), and its number among wordings with these in common."""
 
 
 def import_libero_para(
@@ -193,9 +192,9 @@ def import_libero_para(
     """Write the logs of models to new runs and yield a summary of each.
 
     Each entry of ``folders`` holds a model's logs or is a folder of such folders. ``out`` is a run file for one
-    model, or a folder for runs named after the models' folders. ``controls`` holds logs of ``--mode original``,
-    which may also be among the other logs: those of the only model, or folders named after the models' folders.
-    Raises ReleaseError for invalid logs or metadata, and RunError if a run exists.
+    model, or a folder for runs named after the models' folders. ``controls`` holds the logs of ``--mode original``
+    for one model, or a folder of the same name for each model; these logs may also be among the others. Raises
+    ReleaseError for invalid logs or metadata, and RunError if a run exists.
     """
     models: dict[str, Path] = {}
     for folder in folders:
@@ -232,7 +231,7 @@ class _ModelImport:
     task_ids: dict[int, str]
     """Task number in the logs -> task id."""
     counts: Counter[str] = field(default_factory=Counter)
-    """Number of episodes of each kind: all, and those that remarks mention."""
+    """Number of episodes: all of them, and those of each kind that a remark mentions."""
     logged: set[tuple[int, WordingKey]] = field(default_factory=set)
     """Seeds and wordings of the episodes imported so far."""
     scored: set[WordingKey] = field(default_factory=set)
@@ -245,7 +244,7 @@ class _ModelImport:
     """Folder -> seed and settings."""
 
     def batches(self) -> Iterator[list[tuple[EpisodeSpec, Episode]]]:
-        """Yield the episodes of each log."""
+        """Yield, for each log, a list of its episodes with their specs."""
         for source in filter(None, (self.folder, self.control_folder)):
             for file, seed, settings, log in read_logs(source):
                 if source == self.control_folder and not all(episode.is_original for episode in log.episodes):
@@ -269,7 +268,9 @@ class _ModelImport:
                 yield batch
         if not self.counts["episodes"]:
             unknown = self.counts["unknown"]
-            raise RunError(f"{self.folder}: the metadata contains the task of none of its {unknown} episodes")
+            raise RunError(
+                f"{self.folder}: the metadata contains none of the tasks of its {unknown} episodes"
+            )
 
     def _spec(
         self, episode: LoggedEpisode, seed: int, settings: ParaSettings, eval_id: int
@@ -283,7 +284,7 @@ class _ModelImport:
         if episode.is_original:
             task = task_of_file(episode.bddl_file.removesuffix(".bddl"), "the log", suite=SUITE)
             if (task, seed) in self.controls:
-                raise ReleaseError(f"occurs twice with seed {seed}")
+                raise ReleaseError(f"the task occurs twice with seed {seed}")
             self.controls.add((task, seed))
             self.counts["reworded"] += " ".join(text.lower().split()) != tasks.load(task).instruction.text
         else:
@@ -330,7 +331,7 @@ class _ModelImport:
         )
 
     def describe(self) -> tuple[dict[str, Any], list[str]]:
-        """Return the run's metadata and remarks about it."""
+        """Return the run's metadata, and remarks about missing or unexpected data."""
         evaluations = sorted(self.evaluations.values(), key=lambda evaluation: evaluation[0])
         counts = self.counts
         total = sum(settings.total_tasks for _, settings in evaluations)
@@ -353,7 +354,7 @@ class _ModelImport:
             "settings": {name: value for name, value in settings.items() if value or name != "control_mode"},
         }
         remarks = {
-            "controls have a different instruction from LIBERO's for their task": counts["reworded"],
+            "controls have an instruction other than LIBERO's for their task": counts["reworded"],
             "episodes have wordings that are not in the metadata; PRIDE excludes them": counts["unscored"],
             "episodes were skipped because the metadata does not contain their task": counts["unknown"],
             "wordings in the metadata do not occur in any log": len(self.wordings.keys() - self.scored),

@@ -49,9 +49,9 @@ PLUS_CATEGORIES: Mapping[str, tuple[str, str]] = {
     "start": ("Robot Initial States", Change.ROBOT),
     "view": ("Camera Viewpoints", Change.CAMERA),
 }
-"""Part of a suffix -> LIBERO-plus's category, and the type of change."""
+"""Part of a suffix -> LIBERO-plus's category and the type of the change."""
 PRO_UNNAMED_SUITE = "temp"
-"""Suffix of the suite that LIBERO-PRO's tool generates at run time, whatever the change."""
+"""Suffix of the suite that LIBERO-PRO's tool generates at run time; it is the same for every type of change."""
 _DEFAULT_VIEW = "0 0 100 0 0"
 _PLUS_SUFFIX = re.compile(
     r"(?:language (?P<language>\d+))?\s*(?:view (?P<view>\d+ \d+ \d+ \d+ \d+) initstate (?P<start>\d+)"
@@ -80,7 +80,7 @@ class TaskCondition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportedEpisode:
-    """One episode reported by another evaluation."""
+    """One episode reported by another evaluation tool."""
 
     name: TaskCondition
     trial: int
@@ -131,12 +131,12 @@ def parse_outcome(value: object, place: str) -> Outcome:
 
 
 def normalise(text: str) -> str:
-    """Convert an instruction, or a file name that contains it, to lower case with single spaces."""
+    """Convert an instruction, or a file name that contains one, to lower case with single spaces."""
     return " ".join(SCENE_PREFIX.sub("", text.removesuffix(".bddl")).replace("_", " ").lower().split())
 
 
 def find_task(name: str, suite: str = "") -> str | None:
-    """Return the id of the built-in task with a given id, number in its suite, file name or instruction.
+    """Return the id of a built-in task, given its id, its number in its suite, its file name or its instruction.
 
     Returns None if there is no such task or if several tasks share the instruction.
     """

@@ -57,7 +57,7 @@ class ImportedRun:
     out: Path
     policy: str
     tool: str
-    """Names of the programs that wrote the results."""
+    """Names of the programs that wrote the result files."""
     episodes: int
     controls: int
     errors: int
@@ -75,7 +75,7 @@ def write_run(
 ) -> ImportedRun:
     """Write batches of episodes to a new run.
 
-    ``describe`` is called after the last batch and returns the run's metadata and remarks about it.
+    ``describe`` is called after the last batch and returns the run's metadata and remarks about missing data.
     """
     counts, tasks_run = dict.fromkeys(("episodes", "controls", "errors", "paths"), 0), set[str]()
     with replacing(out, suffix=SUFFIX, database=True) as unfinished, Store.writing(unfinished) as store:
@@ -104,12 +104,12 @@ def import_results(
     control: str = CONTROL,
     plus: Path | None = None,
 ) -> Iterator[ImportedRun]:
-    """Write the results in some files to new runs, one per policy, and yield a summary of each.
+    """Import result files as new runs, one per policy, and yield a summary of each run.
 
-    ``out`` is a run file, NAME.assay, or a folder for several policies. ``policy`` is the name to use if a file
-    contains none; ``control`` is the name of the unperturbed condition in the files; ``plus`` is LIBERO-plus's
-    folder, which maps its rewordings to tasks. Raises ReleaseError for an unsupported or invalid file, and
-    RunError if a run exists.
+    ``out`` is a run file, NAME.assay, or a folder for several policies. ``policy`` is the policy name to use if a
+    file contains none; ``control`` is the name of the unperturbed condition in the files; ``plus`` is
+    LIBERO-plus's folder, which maps its rewordings to tasks. Raises ReleaseError for an unsupported or invalid
+    file, and RunError if a run exists.
     """
     by_policy: dict[str, list[Evaluation]] = {}
     reworded = (
@@ -141,12 +141,12 @@ def import_results(
 
 
 def run_files(names: Iterable[str], out: Path, plural: str) -> dict[str, Path]:
-    """Return the run file for each name: ``out``, or a file in the folder ``out``. Raises RunError if it exists."""
+    """Return each name's run file: ``out``, or a file in the folder ``out``. Raises RunError if one exists."""
     names = list(names)
     if out.suffix == SUFFIX:
         if len(names) > 1:
             listed = ", ".join(names)
-            raise RunError(f"{out}: one file cannot hold {len(names)} {plural} ({listed}); pass a folder")
+            raise RunError(f"{out}: one file cannot contain {len(names)} {plural} ({listed}); pass a folder")
         outs = dict.fromkeys(names, out)
     else:
         outs = {name: out / f"{name.replace('/', '-')}{SUFFIX}" for name in names}
@@ -247,7 +247,7 @@ def _spec(result: ReportedEpisode, stored: bool, text_labels: Collection[str]) -
 
 
 def _missing_parts(episodes: Sequence[ReportedEpisode]) -> Iterator[str]:
-    """Yield one sentence for each comparison that the imported episodes do not allow."""
+    """Yield one sentence for each comparison that is impossible with the imported episodes."""
     changed = [episode for episode in episodes if not episode.is_control]
     starts = {(episode.name.task, episode.trial) for episode in episodes if episode.is_control}
     unpaired = sum((episode.name.task, episode.trial) not in starts for episode in changed)

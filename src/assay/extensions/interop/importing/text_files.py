@@ -9,8 +9,8 @@ Logs of OpenVLA's script and its descendants (OFT, openpi, starVLA, ...)::
     # episodes completed so far: 1
 
 LIBERO-plus and LIBERO-PRO are evaluated with the same scripts; the name of the suite or the prompt identifies the
-perturbation. Lines may begin with a time and a log level, and progress bars may come in between. Episode n starts from
-stored state n - 1. The scripts count an exception as a failure; the import counts it as an error.
+perturbation. Lines may begin with a time and a log level, and progress bars may appear between them. Episode n
+starts from stored state n - 1. The scripts count an exception as a failure; the import counts it as an error.
 
 CSV tables have one row per episode::
 
@@ -136,11 +136,10 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
     "error": ("error",),
     "policy": ("policy", "model"),
 }
-"""Meaning of a column -> accepted names. The first name that the table contains is used; messages list the first one.
-"""
+"""Meaning of a column -> accepted column names, in order of preference; error messages show the first name."""
 REQUIRED = ("task", "success")
 NO_SEED_REMARK = (
-    "no seed column: the n-th episodes of a task are assumed to share an initial state in all conditions"
+    "no seed column: the n-th episode of a task is assumed to have the same initial state in all conditions"
 )
 
 
@@ -181,7 +180,7 @@ def read_table(file: Path) -> tuple[Evaluation, ...]:
             key = (policy, name.condition, name.task, episode.trial, name.variant)
             if key in lines:
                 raise ReleaseError(
-                    f"{place}: the same episode as in line {lines[key]} (task, seed, condition and instruction); add a "
+                    f"{place}: the same episode as on line {lines[key]} (task, seed, condition and instruction); add a "
                     "column 'seed', 'trial' or 'variant' to distinguish them"
                 )
             lines[key] = reader.line_num
@@ -202,7 +201,7 @@ def _episode(
     trials: Counter[tuple[str, str, str]],
     place: str,
 ) -> ReportedEpisode:
-    """Return the episode in a row. ``trials`` counts the episodes of each policy, condition and task."""
+    """Return the episode described by a row. ``trials`` counts the episodes of each policy, condition and task."""
     suite, name = cells.get("suite", ""), cells["task"]
     task = reported.find_task(name, suite) or "/".join(part for part in (suite, name) if part)
     if not task:

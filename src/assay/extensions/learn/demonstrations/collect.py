@@ -49,7 +49,7 @@ class Collected:
     left_out: int
     """Number of attempts in which the oracle failed."""
     short: Mapping[str, int]
-    """Task -> number of episodes, for tasks with fewer episodes than requested."""
+    """Task -> number of recorded episodes, for tasks with fewer episodes than requested."""
 
 
 class Demonstrator(Oracle):
@@ -62,7 +62,7 @@ class Demonstrator(Oracle):
         """Start an episode."""
         super().reset(instruction, spec)
         self.undisturbed: list[np.ndarray] = []
-        """The oracle's actions before the disturbance is added, each (7,)."""
+        """The oracle's actions before the disturbance was added, each (7,)."""
         self._push = np.zeros(6)
         self._rng = stream("demonstrations", "noise", spec.task, spec.seed)
 
@@ -126,7 +126,7 @@ def collect(
 def _demonstrate(
     folder: DemonstrationFolder, task: Task, assets: AssetPack, seeds: Sequence[int]
 ) -> Iterator[int]:
-    """Yield the seeds with which the oracle has solved a task, attempting new seeds as needed."""
+    """Yield the seeds with which the oracle solves a task: first those in the folder, then new ones as needed."""
     wanted = folder.demonstrations
     simulation: Simulation | None = None
     try:
@@ -155,7 +155,7 @@ def _demonstrate(
 def _attempt(
     simulation: Simulation, task: Task, spec: EpisodeSpec, wanted: Demonstrations, scratch: Path
 ) -> RecordedEpisode | FailedAttempt:
-    """Run the oracle once and write videos to ``scratch``.
+    """Run the oracle for one episode and write its videos to ``scratch``.
 
     Images are rendered only after success, so failed attempts cost no rendering.
     """

@@ -8,8 +8,8 @@ extended and survives interruption at any time:
     .ready/          the complete dataset that replaces the old one; the next process completes an interrupted exchange
     meta/ data/ videos/
 
-Each folder is created atomically by renaming. Staged attempts are merged in the order of tasks and seeds, so the
-result does not depend on how often the work was interrupted.
+Each folder is created atomically by renaming. Staged attempts are merged in the order of tasks and seeds, so
+interruptions do not change the result.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ T = TypeVar("T", "RecordedEpisode", "FailedAttempt")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Variations of the demonstrations; none by default."""
+    """Recipe for varying demonstrations; by default, they are not varied."""
 
     noise: float = 0.0
     """Standard deviation of the disturbance added to the oracle's actions, which are in [-1, 1].
@@ -64,7 +64,7 @@ class Recipe:
             raise DemonstrationError(f"--relocate {self.relocate:g}: expected 0, or a number from 0.05 to 2")
         if self.starts < 0 or (self.starts and not self.noise):
             raise DemonstrationError(
-                f"--starts {self.starts}: also set --noise, or demonstrations from one initial state would be identical"
+                f"--starts {self.starts}: also set --noise, or episodes with one initial state would be identical"
             )
 
     def __str__(self) -> str:
@@ -83,12 +83,12 @@ class Recipe:
 
 
 PLAIN = Recipe()
-"""The undisturbed oracle, with a separate initial state for each seed."""
+"""Default recipe: the oracle's actions are not disturbed, and each seed has its own initial state."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
-    """An attempt in which the oracle failed, so that no episode was recorded."""
+    """An attempt that is not recorded as an episode because the oracle failed."""
 
     task: str
     """The task's id."""
@@ -100,7 +100,7 @@ class FailedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Demonstrations:
-    """Episodes with one asset pack, image size and orientation, sorted by task and seed."""
+    """Demonstrations with the same asset pack, image size and orientation, sorted by task and seed."""
 
     pack: str
     """Name of the asset pack."""
@@ -206,7 +206,7 @@ class DemonstrationFolder:
     def __init__(self, root: Path, kind: Demonstrations) -> None:
         """Open a dataset folder.
 
-        ``kind``: demonstrations without episodes that specify the pack, image size, orientation and recipe.
+        ``kind`` is a `Demonstrations` without episodes that specifies pack, image size, orientation and recipe.
         """
         self.root = root
         self._staged, self._next, self._ready = root / ".staged", root / ".next", root / ".ready"
@@ -224,7 +224,7 @@ class DemonstrationFolder:
         for part in parts:
             if str(part) != str(kind):
                 raise DemonstrationError(
-                    f"{root} contains demonstrations with {part}, not {kind}; use these options or another folder"
+                    f"{root} contains demonstrations with {part}, not {kind}; use its options or another folder"
                 )
         self.demonstrations = kind.merge(parts)
         """All attempts in the folder, staged or merged."""
@@ -235,7 +235,7 @@ class DemonstrationFolder:
         return self.root / ".scratch"
 
     def add(self, attempt: RecordedEpisode | FailedAttempt) -> None:
-        """Stage one attempt, which is on disk when this method returns."""
+        """Stage one attempt; it is stored on disk when this method returns."""
         demonstrations = self.demonstrations
         if isinstance(attempt, RecordedEpisode):
             part = replace(demonstrations, episodes=(attempt,), left_out=())

@@ -70,7 +70,7 @@ class NetworkSettings(BaseModel):
 
 
 def proprioception(states: np.ndarray) -> np.ndarray:
-    """Convert states (n, 8) with axis-angle rotations to float32 (n, 11) with two columns of the rotation matrix.
+    """Convert states (n, 8), with axis-angle rotations, to float32 (n, 11), with two matrix columns instead.
 
     The gripper points down, half a turn from the world's axes, where the axis-angle vector is discontinuous and the
     matrix is not.
@@ -97,7 +97,7 @@ def _encoder() -> Encoder:
 
 
 def wordings(instructions: Sequence[str], ids: Sequence[str], per_cell: int) -> list[list[str]]:
-    """Return the wordings of each episode's instruction: the original and ``per_cell`` paraphrases per kind.
+    """Return each episode's wordings: the original instruction and ``per_cell`` paraphrases of each kind.
 
     Raises DemonstrationError if the task of an episode is unknown.
     """
@@ -219,7 +219,7 @@ def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> F
 
 
 def _feature_name(data: LerobotFolder, role: str) -> str:
-    """Return the name of the feature for a camera, the state or the action. Raises DemonstrationError."""
+    """Return the name of the feature for a camera's images, the state or the action. Raises DemonstrationError."""
     for name in FEATURE_NAMES[role]:
         feature = data.features.get(name)
         if feature is not None and (role not in WIDTHS or list(feature["shape"]) == [WIDTHS[role]]):
@@ -243,7 +243,7 @@ def _numbers(row: LerobotEpisode, names: Mapping[str, str]) -> tuple[np.ndarray,
 
 
 def _images(data: LerobotFolder, rows: Sequence[LerobotEpisode], name: str) -> Iterator[np.ndarray]:
-    """Yield a camera's images as stored, frame by frame, each (height, width, 3)."""
+    """Yield a camera's stored images frame by frame, each (height, width, 3)."""
     for row in rows:
         if name in data.videos:
             path, start = row.clips[name]

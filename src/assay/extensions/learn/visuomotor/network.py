@@ -19,13 +19,13 @@ from assay.perturb.words.distance import encoder
 ACTION_SIZE = 7
 BINS = 256
 BIN_RANGE = 6.0
-"""Range of the bins, in standard deviations of the normalised actions: rotations are rare but fast."""
+"""Range of the bins, in standard deviations of the actions; it is wide because rotations are rare but fast."""
 TOKEN_WIDTH = 64
 """Width of the token for each action of a chunk in the bins head."""
 FLOW_STEPS = 10
 """Number of integration steps from noise to actions."""
 FLOW_DRAWS = 4
-"""Number of samples of noise and time per training frame; they are cheap compared with encoding the images."""
+"""Number of noise and time samples per training frame; they are cheap compared with encoding the images."""
 
 
 class RegressionHead(nn.Module):
@@ -121,7 +121,7 @@ HEADS: dict[Head, type[RegressionHead] | type[BinsHead] | type[FlowHead]] = {
 
 
 def _mean(errors: Tensor, counts: Tensor) -> Tensor:
-    """Return the mean of the errors (n, chunk), weighted by ``counts``, 0 or 1, (n, chunk)."""
+    """Return the mean of the errors (n, chunk) over the actions for which ``counts`` (n, chunk) is 1, not 0."""
     return (errors * counts).sum() / counts.sum()
 
 
@@ -183,7 +183,7 @@ class ResidualBlock(nn.Module):
 
 
 class Network(nn.Module):
-    """Maps inputs to chunks of actions."""
+    """Network that maps images, proprioception and an instruction to chunks of actions."""
 
     def __init__(self, settings: NetworkSettings) -> None:
         super().__init__()
@@ -203,7 +203,7 @@ class Network(nn.Module):
             self.register_buffer(f"{name}_scale", torch.ones(size))
 
     def normalise(self, states: Tensor, actions: Tensor) -> None:
-        """Set the normalisation from all training states, (n, 11), and actions, (n, 7)."""
+        """Set the normalisation constants from all training states (n, 11) and actions (n, 7)."""
         for name, values, least in (("state", states, 0.01), ("action", actions, 0.1)):
             getattr(self, f"{name}_mean").copy_(values.mean(dim=0))
             getattr(self, f"{name}_scale").copy_(values.std(dim=0).clamp(min=least))

@@ -29,7 +29,7 @@ from assay.support.streams import stream
 from assay.support.training import Schedule, TrainingProgress
 
 _HOLD_OUT_INTERVAL = 20
-"""Interval between held-out episodes: every 20th is held out."""
+"""Interval between held-out episodes: every 20th episode is held out."""
 _STATE_NOISE = 0.05
 """Noise added to states, in standard deviations, so that the network must also read positions from images."""
 _AVERAGING = 0.998
@@ -67,7 +67,7 @@ class TrainingRecord(BaseModel):
 
 
 class TrainingExamples:
-    """Frames, each with the action chunk that follows it and the wordings of its instruction."""
+    """Training frames, each with the action chunk that follows it and the wordings of its instruction."""
 
     def __init__(self, frames: FrameArrays, wordings: list[list[str]], settings: NetworkSettings) -> None:
         self.frames, self.settings = frames, settings
@@ -97,7 +97,7 @@ class TrainingExamples:
         )
 
     def chunks(self, chosen: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the actions that follow each frame, (n, chunk, 7), and a mask of those inside the episode, (n,
+        """Return the actions that follow each frame, (n, chunk, 7), and a mask of actions inside the episode, (n,
         chunk).
         """
         steps = chosen[:, None] + np.arange(self.settings.chunk)
@@ -109,7 +109,7 @@ class TrainingExamples:
 def _restore(
     path: Path, identity: str, parts: Mapping[str, nn.Module | torch.optim.Optimizer]
 ) -> tuple[TrainingProgress, float]:
-    """Load the state of an interrupted training run; return its progress and processor time, in seconds."""
+    """Load the state of an interrupted training run; return its progress and its processor time in seconds."""
     try:
         content: dict[str, Any] = torch.load(path, weights_only=True)
         if content["identity"] != identity:
@@ -182,7 +182,7 @@ def train_to_file(
     every: int = 0,
     watch: Callable[[TrainingProgress], None] = lambda progress: None,
 ) -> TrainingRecord:
-    """Train on demonstrations and write the network to a file; also write checkpoints every ``every`` steps, if not 0.
+    """Train on demonstrations and write the network; also write a checkpoint every ``every`` steps, unless 0.
 
     The file ``OUT.training`` holds the state of the training run and a digest of its data and options. An interrupted
     run is resumed from it and ends with the same network.

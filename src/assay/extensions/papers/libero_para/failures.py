@@ -34,7 +34,7 @@ ENDINGS: dict[str, tuple[str, Callable[[NearFar], float]]] = {
     "far failure": (ORANGE, lambda group: group.far_share()),
     "not judged": (RULE, lambda group: group.unjudged / group.episodes),
 }
-"""Outcome of an episode -> its colour in figures, and a function that returns the fraction of a group with it."""
+"""Outcome -> its colour in figures, and a function that returns the fraction of such episodes in a group."""
 MAX_PATHS = 40
 """Maximum number of successful trajectories drawn per task, evenly spaced over the task's episodes."""
 _RULE = (
@@ -65,8 +65,8 @@ def failures_table(results: dict[str, NearFarFailures]) -> Table:
         Column("not judged", "share", value=lambda model: model.overall.unjudged / model.overall.episodes),
         Column("episodes", "count", value=lambda model: model.overall.episodes),
         note=f"{_RULE} Success, near, far and not judged are fractions of all episodes; far of failures is the "
-        "fraction of judged failures that are far. Not judged: failures without a trajectory or in a task that "
-        "never succeeds.",
+        "fraction of judged failures that are far. Not judged: failures without a trajectory or in a task "
+        "without successful episodes.",
     )
 
 
@@ -84,8 +84,8 @@ def thresholds_table(results: dict[str, NearFarFailures]) -> Table:
         results,
         *(column(kind, quantile) for kind in ("near", "far") for quantile in near_far.QUANTILES),
         Column("episodes", "count", value=lambda model: model.overall.episodes),
-        note=f"Fractions of all episodes. {_RULE} p99, p95, p90: a near failure is at most as far as 99, 95 or 90 % "
-        "of the successes.",
+        note=f"Fractions of all episodes. {_RULE} p99, p95, p90: the distance of a near failure is at most the "
+        "99th, 95th or 90th percentile of the distances of successes.",
     )
 
 
@@ -118,7 +118,7 @@ def paths_figure(run: PaperRun) -> Drawing:
 
 
 def successes_figure(run: PaperRun) -> Drawing:
-    """Return Figure 18: successful trajectories for every task."""
+    """Return Figure 18: the successful trajectories in every task."""
     tasks = sorted(_failures(run).tasks, key=lambda task: natural(task.task))
     across = min(5, len(tasks))
     down = -(-len(tasks) // across)
@@ -137,7 +137,7 @@ def successes_figure(run: PaperRun) -> Drawing:
     caption = (
         f"Successful end-effector trajectories with paraphrased instructions (at most {MAX_PATHS} per task, as 50 "
         "points) and, in black, their mean, from which the distance of failures is measured."
-        + (f" {plural(absent, 'task')} never succeeded." if absent else "")
+        + (f" No success in {plural(absent, 'task')}." if absent else "")
     )
     return Drawing("successes", "successful trajectories for each task", caption, (WIDTH, 2.35 * down), paint)
 

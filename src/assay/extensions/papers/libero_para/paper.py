@@ -36,7 +36,7 @@ def _in_percent(share: float) -> str:
 
 @by_run(lambda run: run.data.result(tables.CELLS))
 def average_grid(results: dict[str, tuple[ParaCell, ...]]) -> Drawing:
-    """Return Figure 6: success rate in each cell, averaged over models."""
+    """Return Figure 6: success rate in each cell of the grid, averaged over models."""
     shares = tables.average([{cell.key: cell.success for cell in cells} for cells in results.values()])
     episodes = sum(cell.episodes for cells in results.values() for cell in cells)
     original = "The top left cell is the original instruction. " if tables.ORIGINAL in shares else ""
@@ -134,7 +134,7 @@ def action_figure(results: dict[str, dict[CellKey, float]]) -> Drawing:
 
 
 def _distances(run: PaperRun) -> tuple[list[tuple[float, float, float]], str]:
-    """Return the distance, success rate and standard deviation of each cell, and a label with the correlation."""
+    """Return the distance, success rate and its deviation for each cell, and a label with the correlation."""
     cells = [
         (cell.pd, cell.success, cell.spread or 0.0)
         for cell in run.data.result(tables.CELLS)
@@ -150,7 +150,7 @@ def _distances(run: PaperRun) -> tuple[list[tuple[float, float, float]], str]:
 
 @by_run(_distances)
 def correlation_figure(results: dict[str, tuple[list[tuple[float, float, float]], str]]) -> Drawing:
-    """Return Figure 16: success rate of each cell against PD, one panel per model."""
+    """Return Figure 16: success rate in each cell against the paraphrase distance PD, one panel per model."""
     across = min(len(results), 3)
     down = -(-len(results) // across)
 
@@ -173,7 +173,7 @@ def correlation_figure(results: dict[str, tuple[list[tuple[float, float, float]]
 
     sizes = ", ".join(f"{name} {len(cells)}" for name, (cells, _) in results.items())
     caption = (
-        "Each mark is a cell of the grid without the original; lines: standard deviation over seeds. Pearson's r "
+        "Each mark is a cell of the grid (original excluded); lines: standard deviation over seeds. Pearson's r "
         f"over cells ({sizes}); dashed: least squares."
     )
     width = style.HALF if across == 1 else style.WIDTH

@@ -43,9 +43,9 @@ SCOPES: dict[str, Callable[[CellKey], bool]] = {
     "both": lambda key: NONE not in key,
     "all": lambda key: key != ORIGINAL,
 }
-"""Part of the instruction that a paraphrase changes -> test for its cells, as in the release's analysis script."""
+"""Part of the instruction that paraphrases change -> filter for its cells, as in the release's analysis script."""
 EXAMPLE_ORIGINALS = 3
-"""Number of original instructions among Table 10's examples; those with the most paraphrases are chosen."""
+"""Number of original instructions in Table 10's examples: those with the most paraphrases are shown."""
 _RENAMED = ("contextual", "habitual")
 
 
@@ -57,7 +57,7 @@ class ParaCell(Result):
     success: float
     """Success rate, mean over seeds."""
     spread: float | None
-    """Population standard deviation over seeds, as in the release; None with one seed."""
+    """Population standard deviation over seeds, as in the release; None for a single seed."""
     seeds: dict[int, float]
     """Success rate by seed."""
     episodes: int
@@ -66,7 +66,7 @@ class ParaCell(Result):
 
 
 def para_cells(frame: pl.DataFrame) -> tuple[ParaCell, ...]:
-    """Return the cells with episodes, row by row, including the original instruction if there are controls."""
+    """Return the grid cells with episodes, row by row; includes the original instruction if there are controls."""
     worded = valid_rows(paraphrases(frame))
     controls = frame.filter((pl.col("condition") == CONTROL) & (pl.col("outcome") != "error")).with_columns(
         success=(pl.col("outcome") == "success").cast(pl.Int64), object=pl.lit(NONE), action=pl.lit(NONE)
@@ -104,13 +104,13 @@ def cell_rates(run: PaperRun) -> dict[CellKey, float]:
 
 
 def average(models: Sequence[Mapping[CellKey, float]]) -> dict[CellKey, float]:
-    """Return the mean over models for each cell that all models have."""
+    """Return the mean success rate over models for each cell in which all models have episodes."""
     shared = [key for key in models[0] if all(key in model for model in models)] if models else []
     return {key: float(np.mean([model[key] for model in models])) for key in shared}
 
 
 def action_means(cells: Mapping[CellKey, float]) -> dict[str, float]:
-    """Return the unweighted mean over the cells of each action type; ``none`` includes the original if present."""
+    """Return the unweighted mean over cells by action type; ``none`` includes the original, if present."""
     return _group_means((key[1], value) for key, value in cells.items())
 
 
@@ -123,7 +123,7 @@ def category_means(cells: Mapping[CellKey, float]) -> dict[str, float]:
 
 
 def scope_means(cells: Mapping[CellKey, float]) -> dict[str, tuple[float, float | None]]:
-    """Return the mean and the sample standard deviation over cells by scope, as in the release."""
+    """Return the mean and the sample standard deviation over cells by changed part, as in the release."""
     means = {}
     for name, contains in SCOPES.items():
         values = [value for key, value in cells.items() if contains(key)]
@@ -149,7 +149,7 @@ def _controls_and_paraphrases(run: PaperRun) -> tuple[Rate, Rate]:
 
 @by_run(_controls_and_paraphrases)
 def success_table(results: dict[str, tuple[Rate, Rate]]) -> Iterator[Part]:
-    """Yield Table 2: success rates of the controls and with paraphrases, and the drop between them."""
+    """Yield Table 2: success rates with original instructions and with paraphrases, and the drop between them."""
 
     def columns(name: str, place: int) -> Iterator[Column]:
         yield Column(name, "share", value=lambda rates: rates[place].rate)
@@ -188,7 +188,7 @@ def pride_table(results: dict[str, Overestimation]) -> Table:
         Column("95 % interval", "share", value=lambda model: model.interval),
         Column("episodes", "count", value=lambda model: model.episodes),
         note="PRIDE at alpha 0.5: success weighted by the distance PD of each paraphrase. Overestimation: "
-        "(success - PRIDE) / success. Only paraphrases with both similarities. "
+        "(success - PRIDE) / success. Paraphrases without both similarities are excluded. "
         f"95 % intervals: {methods(model.interval for model in results.values())}.",
     )
 
@@ -357,7 +357,7 @@ def distances_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
 
 
 def _examples(runs: Sequence[PaperRun], distances: Sequence[str], scored: pl.DataFrame) -> Table:
-    """Return examples of paraphrases with an added adverb, another name, or another name in a question or hint."""
+    """Return example paraphrases: an added adverb, another object name, or another name in a question or hint."""
     cells, _ = of_each(runs, cell_rates)
     success = average(list(cells.values()))
     is_renamed = pl.col("object").is_in(_RENAMED)
@@ -404,7 +404,7 @@ EXHIBITS = (
 
 
 def stats_of(runs: Sequence[PaperRun]) -> GridStats:
-    """Return statistics of the paraphrases in all runs, counting each as often as in the run and seed with the most."""
+    """Return statistics of all runs' paraphrases, counting each with its maximum frequency per run and seed."""
     results, _ = of_each(runs, wordings_of)
     together: Counter[GridRow] = Counter()
     for wordings in results.values():
@@ -413,7 +413,7 @@ def stats_of(runs: Sequence[PaperRun]) -> GridStats:
 
 
 def wordings_of(run: PaperRun) -> Counter[GridRow]:
-    """Return the paraphrases in a run, each with its largest number of occurrences in one seed."""
+    """Return the paraphrases in a run, each with its maximum number of occurrences per seed."""
     rows = paraphrases(run.data.frame)
     scores = [
         pl.col(name) if name in rows.columns else pl.lit(None, pl.Float64).alias(name)

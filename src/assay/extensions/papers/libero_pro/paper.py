@@ -23,17 +23,17 @@ from assay.support.stats.intervals import Interval, bernoulli_variance, wilson_i
 SUITES = ("libero_goal", "libero_spatial", "libero_10", "libero_object")
 """LIBERO suites in the order of the paper's table."""
 DIMENSIONS = ("object", "position", "semantic", "task", "environment")
-"""Perturbation dimensions of LIBERO-PRO, which give the conditions of ``pro`` and ``libero-pro`` their names."""
+"""LIBERO-PRO's perturbation dimensions, after which the conditions of ``pro`` and ``libero-pro`` are named."""
 COLUMNS = (CONTROL, *DIMENSIONS)
 DRAWS = {
     "": ("pro", "libero-pro"),
     "joint draws": ("libero-pro/joint",),
     "frozen files": ("libero-pro/frozen",),
 }
-"""Method by which changes are drawn -> prefixes of its conditions.
+"""Sampling method -> prefixes of its conditions.
 
-With the empty name, changes follow rules or are single entries of the release's tables; the others are joint draws from
-these tables, and the release's frozen files.
+Changes under the empty name are rule-based or single entries of the release's tables; the other methods are joint
+draws from these tables and the release's frozen files.
 """
 ALL_SUITES, TOTAL = "all", "total"
 """Names of the row with the mean over suites and of the column with the mean over dimensions."""
@@ -53,7 +53,7 @@ class SuiteResults:
 
 
 def suite_results(runs: Sequence[PaperRun]) -> tuple[dict[str, SuiteResults], tuple[Missing, ...]]:
-    """Return results by run name and sampling method, and a line for each run without results.
+    """Return results by run name and sampling method, and a `Missing` remark for each run without results.
 
     Raises MeasureError if no run has results.
     """
@@ -97,7 +97,7 @@ def _measure(run: PaperRun, prefixes: Sequence[str]) -> SuiteResults | None:
 
 
 def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[Part]:
-    """Yield the success rate of each model by suite and dimension; ``beside`` adds the published numbers."""
+    """Yield a table of each model's success rate by suite and dimension; ``beside`` adds the published results."""
     results, missing = suite_results(runs)
     rows: list[tuple[Value, ...]] = []
     for name, result in results.items():
@@ -120,7 +120,7 @@ def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[P
         ]
         if unlike:
             note += f"Not comparable because of different changes or assets: {', '.join(unlike)}. "
-        note += "A total covers the dimensions with results for its model; some published models lack environment."
+        note += "Totals cover the dimensions with results; some published models have none for environment."
     source_column = (Column("source"),) if beside else ()
     shares_columns = (Column(name, "share") for name in (*COLUMNS, TOTAL))
     columns = (Column("model"), *source_column, Column("suite"), *shares_columns)
@@ -193,7 +193,7 @@ def total(cells: Sequence[Rate]) -> tuple[float, Interval]:
 
 @cache
 def load_published() -> tuple[str, Mapping[str, Mapping[SuiteColumn, float]]]:
-    """Return the source of the authors' numbers, and their success rates (0 to 1) by model, suite and column."""
+    """Return the source of the authors' results, and their success rates (0 to 1) by model, suite and column."""
     content = yaml.safe_load(files(__package__).joinpath("published.yaml").read_text(encoding="utf-8"))
     return content["source"], {
         model: {

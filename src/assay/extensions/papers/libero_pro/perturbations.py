@@ -39,7 +39,7 @@ class Exchange(Perturbation):
     second: str
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Exchange the positions in the initial relations."""
+        """Exchange the objects' positions in the initial relations."""
         places = initial_places(task)
         for name in (self.first, self.second):
             if name not in places:
@@ -58,7 +58,7 @@ class Exchange(Perturbation):
 
 @perturbation
 class Recategorise(Perturbation):
-    """Changes every object of one category to another category, keeping the object names."""
+    """Replaces every object of one category with an object of another category, keeping the object names."""
 
     kind = "release/category"
     effects = frozenset({Effect.PHYSICS})
@@ -109,7 +109,7 @@ class ExchangeEach(Perturbation):
     """Object names, each with the names of its possible partners."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draw partners in random order, as the release does, among placed objects that have not been moved yet."""
+        """Draw a partner for each object in random order, as the release does; moved objects are excluded."""
         free = set(initial_places(task))
         moved = task
         for index in rng.permutation(len(self.alternatives)):
@@ -127,7 +127,7 @@ class ExchangeEach(Perturbation):
 
 @perturbation
 class RecategoriseEach(Perturbation):
-    """Changes every object of several categories to a randomly drawn category, keeping the object names."""
+    """Replaces all objects of several categories with objects of random categories, keeping the object names."""
 
     kind = "release/category_each"
     effects = frozenset({Effect.PHYSICS})
@@ -186,7 +186,7 @@ class AnyWording(Perturbation):
 
 @perturbation
 class AnyGoal(Perturbation):
-    """Replaces the goal and its instruction with one of several others in the same scene."""
+    """Replaces the goal and the instruction with one of several alternatives for the same scene."""
 
     kind = "release/any_goal"
     effects = frozenset({Effect.WORDS, Effect.GOAL})

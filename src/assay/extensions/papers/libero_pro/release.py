@@ -39,7 +39,7 @@ from assay.tasks.language.lexicon import words
 
 Draw = Literal["entries", "joint", "both", "frozen"]
 DIMENSIONS = ("object", "position", "semantic", "environment")
-"""Dimensions that may be combined; a changed task is never combined with others."""
+"""Dimensions that may be combined; the dimension ``task`` is never combined with others."""
 APPLIED = ("position", "environment", "object", "semantic")
 """Order in which the release's tool applies the dimensions."""
 AXES = {"object": "world", "position": "world", "semantic": "words", "environment": "world", "task": "words"}
@@ -49,14 +49,14 @@ _Row = tuple[str, str, Perturbation, dict[str, Label]]
 
 
 def libero_pro(folder: str = "", draw: Draw | None = None) -> Experiment:
-    """Return an experiment for a checkout, an installed package, a download, or the folder in it that holds the tables.
+    """Return an experiment for a checkout, an installed package, a download, or its folder with the tables.
 
     ``draw`` selects each table entry alone, joint draws from the tables, both of these, or the authors' frozen files;
     by default, the entries and any frozen files that exist.
     """
     return release(
         "libero-pro",
-        "LIBERO-PRO as released: the entries of its five tables, joint draws from them, its frozen task files.",
+        "LIBERO-PRO as released: the entries of its five tables, joint draws from them, and frozen task files.",
         folder,
         lambda place: _read(place, draw),
         seeds=tuple(range(50)),
@@ -109,7 +109,7 @@ def _atoms(other: OtherGoal) -> tuple[str, ...]:
 
 
 def _draws(folder: Path) -> Mapping[str, dict[str, Perturbation]]:
-    """Return the perturbation that makes the joint draw, by task and dimension."""
+    """Return the perturbations that make the joint draws, by task and dimension."""
     draws: dict[str, dict[str, Perturbation]] = defaultdict(dict)
     for dimension, table, draw in (
         ("object", pro.CATEGORIES, RecategoriseEach),
@@ -136,7 +136,7 @@ def _group(pairs: Iterable[tuple[str, Value]]) -> dict[str, tuple[Value, ...]]:
 
 
 def _joint(draws: Mapping[str, Perturbation]) -> Iterator[Variant]:
-    """Yield the joint draws for each dimension and every combination; a changed task is never combined."""
+    """Yield the joint draws for each dimension and every combination; ``task`` is never combined with others."""
     offered = [name for name in DIMENSIONS if name in draws]
     choices = [chosen for count in range(1, len(offered) + 1) for chosen in combinations(offered, count)]
     for chosen in (*choices, *([("task",)] if "task" in draws else [])):

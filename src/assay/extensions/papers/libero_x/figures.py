@@ -93,8 +93,8 @@ def paths_figure(positions: dict[str, np.ndarray]) -> Drawing:
         for name, count in counts.items()
     }
     caption = (
-        f"Steps of the end effector in cells of {100 * CELL_M:g} cm, from above, with the robot at the top; "
-        f"{describe_runs(sizes)}. Logarithmic colour scale."
+        f"Fraction of control steps that the end effector spends in each cell of {100 * CELL_M:g} cm, seen from "
+        f"above with the robot at the top; {describe_runs(sizes)}. Logarithmic colour scale."
     )
     ratio = float(np.clip((high[0] - low[0]) / (high[1] - low[1]), 0.5, 1.6))
     wide = style.WIDTH if columns > 1 else style.HALF
@@ -103,7 +103,7 @@ def paths_figure(positions: dict[str, np.ndarray]) -> Drawing:
 
 
 def _within_limit(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with success defined as in the paper's Tables II to IV: within the default time limit."""
+    """Return the rows with success as in the paper's Tables II to IV: success within the default time limit."""
     return timing.within_limit(frame, DEFAULT_LIMIT)
 
 
@@ -151,7 +151,7 @@ def _decline(runs: Mapping[str, SuccessCurve]) -> Drawing:
         style.legend_below(figure, len(runs))
 
     caption = (
-        f"Change in success{WITHIN}, from one level to the next over the initial states that both have. Lines: "
+        f"Change in success{WITHIN}, from one level to the next over their common initial states. Lines: "
         "95 % Newcombe intervals over initial states, extended to 0 if the exact test cannot exclude it."
     )
     return Drawing("decline", "Cost of each level", caption, (style.HALF, 3.0), paint)
@@ -222,23 +222,23 @@ def limits_figures(results: dict[str, dict[int, tuple[Limit, ...]]]) -> Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Touching:
-    """Statistics of the objects touched within a time limit."""
+    """Statistics of the objects that the robot touches within a time limit."""
 
     factor: float | None
-    """Time limit as a multiple of the reference time; None if only the task's horizon limits episodes."""
+    """Time limit as a multiple of the reference time; None if episodes are limited only by the task's horizon."""
     count: int
     objects: float
     """Mean number of distinct objects touched per episode."""
     rate: float
-    """Fraction of episodes in which an object not named by the goal is touched."""
+    """Fraction of episodes in which the robot touches an object that the goal does not name."""
     interval: Interval
     """Wilson interval of ``rate``, clustered by initial state and variant."""
     recovered: int
-    """Number of episodes in which such an object is touched and that still succeed within the limit."""
+    """Number of episodes counted in ``rate`` that still succeed within the limit."""
 
 
 def touching(frame: pl.DataFrame) -> tuple[Touching, ...]:
-    """Measure the objects touched within each limit for which the run has data.
+    """Count the objects touched within each time limit for which the run has data.
 
     Raises MeasureError if contacts are not recorded.
     """
@@ -330,7 +330,7 @@ def _contacts_figure(results: Mapping[str, tuple[Touching, ...]]) -> Drawing:
 
 
 def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
-    """Return a figure of contacts over time in the episodes with the most objects touched."""
+    """Return a figure of contacts over time in the episodes in which the robot touches the most objects."""
     rows = timing.with_references(level_rows(run)).drop_nulls("contacts").filter(pl.col("truth") != "{}")
     count = pl.col("contacts").map_elements(lambda text: len(contacts_of(text)), return_dtype=pl.Int64)
     touches_other = pl.struct("contacts", "truth").map_elements(
@@ -341,7 +341,7 @@ def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
     rows = rows.sort("_things", "success", "steps", descending=True)
     chosen = rows.unique("task", keep="first", maintain_order=True).head(TIMELINES).to_dicts()
     if not chosen:
-        raise MeasureError("the robot touches no other object in any episode")
+        raise MeasureError("the robot never touches an object that the goal does not name")
     limits = [factor for factor in timing.possible(rows, LIMITS) if factor is not None]
     lines = sum(row["_things"] for row in chosen)
 
@@ -373,8 +373,8 @@ def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
         panels[-1].set_xlabel("control steps (20 per second)")
 
     caption = (
-        f"Contacts of the robot in {plural(len(chosen), 'episode')} of different tasks with the most objects touched. "
-        "Blue: named by the goal; orange: not. Dotted lines: time limits; solid line: end of the episode."
+        f"Contacts of the robot in {plural(len(chosen), 'episode')} of different tasks, those with the most objects "
+        "touched. Blue: named by the goal; orange: not. Dotted: time limits; solid line: end of the episode."
     )
     title = f"{run.name}: contacts over time" if several else "Contacts over time"
     return Drawing(name, title, caption, (style.WIDTH, 0.24 * lines + 0.62 * len(chosen) + 0.5), paint)

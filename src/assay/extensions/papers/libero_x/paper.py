@@ -18,11 +18,11 @@ from assay.report.papers import ExhibitPlan, Paper, PaperRun, Part, by_run, of_e
 from assay.tasks.labels import COLUMN, Census, LabelledTask, census, read
 
 OWN_LEVELS = (1, 4)
-"""Levels that introduce tasks: 2 and 3 repeat the tasks of 1, and 5 repeats those of 4."""
+"""Levels that introduce tasks; levels 2 and 3 repeat the tasks of level 1, and level 5 those of level 4."""
 
 
 def _census_of(run: PaperRun, *levels: int) -> Census:
-    """Count the distinct tasks at some levels of a run; seeds with different goals are different tasks."""
+    """Count a run's distinct tasks at the given levels; seeds with different goals count as different tasks."""
     rows = level_rows(run, *levels).filter(pl.col("truth") != "{}")
     if not len(rows):
         raise MeasureError("no episode records its goal")

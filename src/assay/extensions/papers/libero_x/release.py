@@ -1,8 +1,8 @@
 """LIBERO-X: task files at four levels, and rewordings of the fourth level.
 
 The tasks are those of level 1, which is the control. A file at another level becomes its level-1 task with the scene,
-goal and instruction of the file. A file without a counterpart at level 1 has no control, a rewording without its file
-has no scene, and an unreadable file has neither: such episodes cannot start. They are recorded under the first task.
+goal and instruction of the file. Episodes cannot start if a file has no counterpart at level 1 (no control), if
+the file of a rewording is missing (no scene), or if a file is unreadable. They are recorded under the first task.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from assay.tasks.labels import CONFOUNDING, UNSEEN
 NO_CONTROL = "its file of level 1, the control, is not in the checkout"
 NO_SCENE = "its file of level 4 is not in the checkout"
 TRIALS_OF_A_FORM = 2
-"""Number of consecutive trials that the release's client runs with one form of rewording."""
+"""Number of consecutive trials that the release's client runs with the same form of rewording."""
 
 
 def libero_x(
@@ -51,7 +51,7 @@ def libero_x(
     level1 = () if checkout is None else checkout.files[1]
     design = release(
         "libero-x",
-        "LIBERO-X as released: level 1 is the control, levels 2 to 5 change it.",
+        "LIBERO-X as released: level 1 is the control; levels 2 to 5 are changed versions of its tasks.",
         folder,
         lambda _: {} if checkout is None else _variants(checkout),
         tasks=",".join(str(file.path) for file in level1) or "all",
@@ -103,7 +103,7 @@ def _half(variant: str) -> str:
 
 
 def _labels(level: int, task: Task) -> dict[str, Label]:
-    """Return the level and the label families of a task."""
+    """Return the labels of a task: its level and its label families."""
     return {"level": level, **{f"label:{name}": value for name, value in families(task).items()}}
 
 

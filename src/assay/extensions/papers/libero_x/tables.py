@@ -27,7 +27,7 @@ LABEL_TABLES = {1: "Table V", 2: "Table VI", 3: "Table VII", 4: "Table VIII", 5:
 ALL = "all"
 """Name of the column for all episodes."""
 LimitsByColumn = dict[str, tuple[Limit, ...]]
-"""Column of a table -> success rate within each limit for which the run has data."""
+"""Column of a table -> success rate within each time limit for which the run has data."""
 Shares = Mapping[str, float]
 """Column of a table -> success rate, from 0 to 1."""
 PublishedTable = Mapping[tuple[str, float | None], Shares]
@@ -75,7 +75,7 @@ def load_published() -> PublishedTables:
 
 
 def level_rows(run: PaperRun, *levels: int) -> pl.DataFrame:
-    """Return the episodes at some levels (by default all) in which success is expected, with their reference times.
+    """Return the episodes at the given (or all) levels in which success is expected, with their reference times.
 
     Raises MeasureError if no episode matches.
     """
@@ -137,7 +137,7 @@ def labels_table(runs: Sequence[PaperRun], level: int, *, beside: bool = False) 
 
 
 def _with_all(rows: pl.DataFrame, column: str, order: Sequence[str]) -> LimitsByColumn:
-    """Return success for all rows and for each value of a column, with the paper's values first and in its order."""
+    """Return success rates for all rows and for each value of a column, the paper's values first in its order."""
     factors = (DEFAULT_LIMIT, None)
     parts = limits_by(rows, (column,), factors) if rows[column].null_count() < len(rows) else {}
     by_value = {str(value): limits for (value,), limits in parts.items()}
@@ -152,7 +152,7 @@ def _tables(
     what: str,
     theirs: PublishedTable | None,
 ) -> Iterator[Part]:
-    """Yield the paper's table, with a row per model and limit, and a table with intervals, with a row per cell."""
+    """Yield the paper's table (one row per model and limit) and a table with intervals (one row per cell)."""
     results, missing = of_each(runs, measure)
     theirs = theirs or {}
     names = dict.fromkeys(name for shares in (*theirs.values(), *results.values()) for name in shares)
@@ -201,7 +201,7 @@ def _tables(
 
 
 def heading(what: str, name: str) -> str:
-    """Return the heading of a column; a number is followed by its unit (``2 subtasks``)."""
+    """Return the heading of a column; a number is given with its unit: ``2 subtasks``."""
     if what == "level":
         return f"level {name}"
     if what == "label" and name[0].isdigit():

@@ -49,7 +49,7 @@ from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import binomial_at_least
 
 STRATIFIED = "95 % Wilson intervals, stratified by task; errors are excluded."
-CHANCE = "Chance by the paper's convention: 1/800 per required action."
+CHANCE = "Chance level by the paper's convention: 1/800 per required action."
 _SEPARATE = ("order=", "difficulty=")
 """Prefixes of the conditions that have a separate table."""
 _NO_MISTAKES = ", no mistakes"
@@ -59,9 +59,9 @@ S = TypeVar("S", LevelScore, TaskScore)
 def _contrasts_table(
     measured: Tabletop, report: RunReport, *, name: str, change: str, prefixes: tuple[str, ...]
 ) -> Table | None:
-    """Return a table of differences from the control under conditions with one of the prefixes.
+    """Return a table of differences from the control for conditions with one of the given prefixes.
 
-    If ``prefixes`` is empty, the table shows the conditions that no other table shows.
+    If ``prefixes`` is empty, the table shows the conditions that are in no other table.
     """
     contrasts = [
         contrast
@@ -120,16 +120,14 @@ def runs_table(runs: Mapping[str, Tabletop]) -> Table:
 def numbers(measured: Tabletop, profile: Profile) -> Iterator[KeyNumber]:
     """Yield the score at each level."""
     for control in _controls(measured.levels):
-        about = (
-            f"Mean success rate over the tasks in controls at level {control.level}, with mistakes allowed."
-        )
+        about = f"Unperturbed success rate at level {control.level}: mean over tasks, with mistakes allowed."
         yield KeyNumber.of(
             control.level, percent(control.allowed.score), control.allowed.interval, control.count, about
         )
 
 
 def sentences(measured: Tabletop, profile: Profile) -> Iterator[str]:
-    """Yield sentences on the score at each level, and on whether the policy needs words or images more."""
+    """Yield a sentence on the score at each level, and one on whether the policy needs words or images more."""
     usual = list(_controls(measured.levels))
     if usual:
         names = ", ".join(
@@ -190,7 +188,7 @@ def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
     kinds = sorted({kind for kind, _ in scores}, key=lambda kind: int(kind[1:]))
     levels = sorted({level for _, level in scores})
     if not kinds:
-        raise MeasureError("the run has no control")
+        raise MeasureError("the run has no controls")
 
     def paint(figure: Figure) -> None:
         modes = (("mistakes allowed", "allowed"), ("no mistakes", "flawless"))
@@ -277,7 +275,7 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
         mark = Mark(retained.condition, share, interval, cells, color=colour, marker=shape)
         groups.setdefault(name, []).append(mark)
     if not groups:
-        raise MeasureError("no control of a perturbed episode succeeds")
+        raise MeasureError("no perturbed episode has a successful control")
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -329,7 +327,7 @@ ABLE = 0.1
 RARE = 0.2
 """Threshold for a fraction; a significantly smaller fraction counts as rare."""
 UNHARMED = 0.1
-"""Threshold for a loss; a policy with a significantly smaller loss counts as unharmed."""
+"""Threshold for a loss of success; a policy with a significantly smaller loss counts as robust."""
 CHANCE_CONDITIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         PromptFlaw.PROMPT_UNUSED: ("mask=instruction", "instruction=other"),
@@ -337,7 +335,7 @@ CHANCE_CONDITIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         PromptFlaw.IMAGES_UNUSED: ("mask=visual",),
     }
 )
-"""Flaw -> conditions under which success is due to chance, the most informative first."""
+"""Flaw -> conditions under which a policy without the flaw succeeds only by chance; the most informative first."""
 SOLVABLE_CONDITIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         Flaw.WORDING: ("paraphrase",),
@@ -350,7 +348,7 @@ SOLVABLE_CONDITIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
     }
 )
-"""Flaw -> conditions under which success is expected."""
+"""Flaw -> conditions under which a policy without the flaw is expected to succeed."""
 FLAWS = tuple(
     OwnFlaw(name, claim, absent, f"no run {lacking}", consequences)
     for name, claim, absent, lacking, consequences in (
@@ -375,7 +373,7 @@ _TESTED = (*CHANCE_CONDITIONS, *SOLVABLE_CONDITIONS, PromptFlaw.RETRIES, PromptF
 
 
 def prompt_tests(profiles: Profiles) -> Iterator[FlawTest | Untested]:
-    """Yield the tests that these runs allow, and an `Untested` for each other flaw."""
+    """Yield the tests that are possible with these runs, and an `Untested` for every other flaw."""
     able = []
     for run, profile in profiles:
         result, control = profile.get(NAME), profile.get(CONTROLS)
@@ -463,7 +461,7 @@ def _cost_tests(flaw: str, evidence: Sequence[Evidence]) -> Iterator[FlawTest]:
 
 
 def _bare(condition: str) -> str:
-    """Return a condition without the prefix that an experiment may add."""
+    """Return the name of a condition without the prefix that an experiment may add to it."""
     return condition.rpartition("/")[2]
 
 
@@ -500,7 +498,7 @@ def tabletop_wording(finding: Finding) -> tuple[str, str]:
     counts, share = format_counts(first.hits, first.count), format_share(first.value, first.interval)
     if finding.flaw == PromptFlaw.RETRIES:
         return (
-            f"{counts} successes took more than the fewest actions ({share}; sweeping tasks excluded): "
+            f"{counts} successes took more than the minimum number of actions ({share}; sweeping tasks excluded): "
             f"{format_counts(first.reference_hits, first.reference_count)} succeed with mistakes allowed, "
             f"{(first.count or 0) - (first.hits or 0):,} without",
             "",

@@ -25,13 +25,13 @@ NEEDED = ("kind", "level", "best")
 
 
 def flawless(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows as if mistakes were not allowed: only successes with the fewest actions count."""
+    """Return the rows as if mistakes were not allowed: only successes with the minimum number of actions count."""
     late = (pl.col("outcome") == "success") & (pl.col("steps") > pl.col("best"))
     return frame.with_columns(outcome=pl.when(late).then(pl.lit("failure")).otherwise("outcome"))
 
 
 BINS = 12 * 50 + 2 * 100
-"""Number of equally likely actions according to the paper, which adds the numbers of bins of all axes."""
+"""Number of equally likely actions according to the paper: the sum of the numbers of bins of all axes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class TaskScore(Result):
     flawless: Rate
     """Fraction of episodes solved with the fewest possible actions."""
     chance: Annotated[float | None, Column("chance", "chance")]
-    """Mean chance level of the valid episodes, by the paper's convention: 1/800 to the power of the fewest actions."""
+    """Mean chance level of the valid episodes, by the paper's convention: (1/800) ** minimum number of actions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class LevelScore(Result):
 class Against(Result):
     """Paired difference from the control at a level, over pairs with the same task and seed.
 
-    At another difficulty the scene differs; under every other condition it is that of the control.
+    If the condition changes the difficulty, the scenes differ; otherwise they are the same.
     """
 
     condition: Annotated[str, Column("condition")]
@@ -196,7 +196,7 @@ SWEEPS = ("T12", "T13")
 FIRST = "L1"
 """The level at which only positions are new."""
 NO_WORDS, NO_IMAGES = "mask=language", "mask=visual"
-"""Conditions without the words of a prompt, and without its images."""
+"""Conditions that mask the words of a prompt and its images, respectively."""
 STILL_SPECIFIED_TASKS = MappingProxyType(
     {
         # The images show the goal state of the table.
@@ -205,14 +205,14 @@ STILL_SPECIFIED_TASKS = MappingProxyType(
         NO_IMAGES: ("T2", "T14", "T15"),
     }
 )
-"""Condition -> tasks that the rest of the prompt still specifies, so that their successes are uninformative."""
+"""Condition -> tasks that the rest of the prompt still specifies, so that success in them is uninformative."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptSuccess(Result):
-    """Fraction of the starts that succeed unperturbed and also succeed under a condition.
+    """Among the starts that succeed unperturbed, the fraction that also succeed under a condition.
 
-    Tasks that the rest of the prompt still specifies are omitted.
+    Excludes tasks that the rest of the prompt still specifies.
     """
 
     condition: str
@@ -223,7 +223,7 @@ class KeptSuccess(Result):
     count: int
     """Number of pairs whose control succeeds."""
     starts: int
-    """Number of starts (task and seed) with such a pair."""
+    """Number of starts (task and seed) with a pair whose control succeeds."""
     share: float
     """Fraction of successes kept: kept / count."""
     interval: Interval
@@ -234,10 +234,10 @@ class KeptSuccess(Result):
 
 @dataclass(frozen=True, slots=True)
 class Retried(Result):
-    """Successful controls that needed more than the fewest actions; sweeping tasks are excluded."""
+    """Successful controls that needed more than the minimum number of actions, without sweeping tasks."""
 
     again: int
-    """Number of successes that needed more than the fewest actions."""
+    """Number of successes with more than the minimum number of actions."""
     successes: int
     """Number of successful controls, excluding sweeping tasks."""
     count: int
@@ -289,7 +289,7 @@ class Novelty(Result):
     interval: Interval
     """Newcombe interval of `change`, from both means."""
     p: float
-    """Exact p-value, stratified by task if the same tasks are compared, otherwise over all episodes of both levels."""
+    """Exact p-value, stratified by task if the same tasks are compared; otherwise for all episodes together."""
 
 
 def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
@@ -321,7 +321,7 @@ def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
 
 
 def measure_retries(rows: pl.DataFrame) -> Retried:
-    """Count the successes that took more than the fewest actions. Raise MeasureError if no retries were allowed."""
+    """Count the successes that needed retries. Raise MeasureError if no retries were allowed."""
     unperturbed = controls(valid_rows(rows)).filter(~pl.col("kind").is_in(SWEEPS))
     successes, failures = (unperturbed.filter(pl.col("success") == value) for value in (1, 0))
     if len(failures) and (failures["steps"] <= failures["best"]).all():
@@ -336,7 +336,7 @@ def measure_retries(rows: pl.DataFrame) -> Retried:
 
 
 def compare_modalities(rows: pl.DataFrame) -> Modalities:
-    """Compare success without words to success without images. Raise MeasureError if no start has both."""
+    """Compare success without words and without images. Raise MeasureError if no start has both conditions."""
     both = pairs(valid_rows(rows)).filter(pl.col("control_success") == 1)
     one, other = (
         both.filter(pl.col("condition") == name)
@@ -346,7 +346,7 @@ def compare_modalities(rows: pl.DataFrame) -> Modalities:
     )
     shared = one.join(other, on=START, suffix="_blind", maintain_order="left")
     if not len(shared):
-        raise MeasureError("no start has a successful control and both masked conditions")
+        raise MeasureError("no start with a successful control was run under both masked conditions")
     no_words, no_images = (shared[name].to_numpy().astype(float) for name in ("success", "success_blind"))
     count, ones = len(shared), np.ones(len(shared))
     change = intervals.paired_difference((no_words, no_images), (ones, ones), (count, count))
@@ -394,10 +394,10 @@ MIN_SUCCESSES = 10
 
 @dataclass(frozen=True, slots=True)
 class NothingMore(Result):
-    """Detail of a finding: too few episodes succeed for further tests."""
+    """Details of the finding that too few episodes succeed for further tests."""
 
     unable: bool
-    """Whether the policy significantly fails at the tasks; otherwise it has too few successes."""
+    """Whether the policy fails the tasks significantly often; if not, there are merely too few successes."""
 
     @property
     def caveat(self) -> str:

@@ -81,9 +81,9 @@ def move_bins(bins: np.ndarray, way: np.ndarray) -> np.ndarray:
 
 
 LATEST = 3
-"""Number of remembered observations, including the current one, in addition to the first of the episode."""
+"""Number of latest observations that are remembered, in addition to the first one of the episode."""
 OLDEST = 15
-"""Maximum age of an observation or action, in actions; older ones are given this age."""
+"""Maximum age of an observation or action, in actions; the age of older ones is set to this value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +101,7 @@ class History:
         return sorted({0, *range(max(0, last + 1 - LATEST), last + 1)}, reverse=True)
 
     def translate(self, way: np.ndarray) -> History:
-        """Return a copy in which everything is translated by (x, y), in metres."""
+        """Return a copy in which everything is translated by ``way`` (x, y), in metres."""
         seen = list(self.seen)
         for place in self.remembered:
             seen[place] = seen[place].translate(way)
@@ -132,7 +132,7 @@ class PromptVocabulary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NetworkInput:
-    """Everything on which the next action depends."""
+    """Input of the network: everything on which the next action depends."""
 
     prompt: Segments
     history: History
@@ -152,7 +152,7 @@ class Example(NetworkInput):
     """Range of translations that keep all objects on the table: minimum and maximum of x and y, in metres, (2, 2)."""
 
     def translate_randomly(self, rng: np.random.Generator) -> Example:
-        """Return a randomly translated copy, or the same example if its prompt shows positions or there is no room."""
+        """Return a randomly translated copy; unchanged if the prompt shows positions or there is no room."""
         if self.task in _TASKS_WITH_POSITIONS or (self.room[0] > self.room[1]).any():
             return self
         way = rng.uniform(*self.room)
@@ -244,7 +244,7 @@ def _pad(rows: Sequence[Sequence[int]]) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """All examples in a folder, with image tokens of one form."""
+    """All examples in a folder, with image tokens of the same form (objects or patches)."""
 
     form: TokenForm
     examples: tuple[Example, ...]

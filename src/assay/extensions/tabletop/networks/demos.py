@@ -75,14 +75,14 @@ SEEDS_PER_FILE = 50
 TASKS = tuple(kind.id for kind in KINDS.values() if Level.L1 in kind.levels)
 """The thirteen training tasks."""
 ORIGINAL_FRACTION = 0.2
-"""Fraction of episodes that keep the original wording when the others are paraphrased."""
+"""Fraction of episodes that keep the original wording if prompts are paraphrased."""
 SLIP_FRACTION, MAX_SLIPS = 0.08, 2
-"""Fraction of actions that are disturbed to show a recovery, and the maximum number of such actions per episode."""
+"""Fraction of actions that are disturbed so that recoveries are shown, and their maximum number per episode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The demonstrations of one file."""
+    """A job: the demonstrations to be stored in one file."""
 
     folder: Path
     task: str
@@ -122,7 +122,7 @@ def slip(chosen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def record(folder: Path, tasks: Sequence[str], per_task: int, workers: int) -> Iterator[tuple[Job, int]]:
-    """Write the missing files of a folder; yield each file's job and its number of episodes.
+    """Write the missing files of a folder; yield the job and the number of episodes of each file.
 
     Raises TaskError for an unknown task.
     """

@@ -44,7 +44,7 @@ class TokenForm(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ViewTokens:
-    """Tokens of both views of a scene or object. Parts that are not visible have no tokens."""
+    """Tokens of both views of a scene or object; parts that are not visible have no tokens."""
 
     crops: np.ndarray
     """Cropped images: uint8, (tokens, 32, 32, 3)."""
@@ -60,7 +60,7 @@ class ViewTokens:
         return len(self.crops)
 
     def only(self, kept: np.ndarray | slice) -> ViewTokens:
-        """Return a subset of the tokens."""
+        """Return the tokens that ``kept`` selects."""
         return ViewTokens(form=self.form, **{name: getattr(self, name)[kept] for name in TOKEN_FIELDS})
 
     def permute(self, rng: np.random.Generator) -> ViewTokens:

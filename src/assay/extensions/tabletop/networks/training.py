@@ -93,7 +93,7 @@ class PictureEncoder(nn.Module):
 
 
 def distinct(crops: np.ndarray) -> tuple[np.ndarray, Tensor]:
-    """Return the indices of the distinct crops, and for each crop the position of its equal among them.
+    """Return the indices of the distinct crops, and for each crop the position of the identical one among them.
 
     Static objects look the same in every remembered observation, so the network encodes them once.
     """
@@ -104,7 +104,7 @@ def distinct(crops: np.ndarray) -> tuple[np.ndarray, Tensor]:
 
 
 class AxisHead(nn.Module):
-    """Predicts logits over the bins of one axis as a sum of waves."""
+    """Predicts logits over the bins of one axis as a weighted sum of sines and cosines."""
 
     def __init__(self, axis: int) -> None:
         super().__init__()
@@ -324,7 +324,7 @@ def train_step(
 def score_held_out(
     network: PromptNetwork, examples: Sequence[Example], vocabulary: PromptVocabulary
 ) -> dict[str, float]:
-    """Return for each task the fraction of examples in which every axis is at most two bins off."""
+    """Return for each task the fraction of examples in which the error is at most two bins on every axis."""
     hits: dict[str, list[bool]] = {}
     with torch.inference_mode():
         for first in range(0, len(examples), 64):

@@ -97,7 +97,7 @@ class RandomPlaces:
     """Samples every action uniformly: pick position, place position and rotation."""
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
-        """Start the episode's random stream."""
+        """Start the random stream of the episode."""
         self._stream = stream(spec.seed, "random places", spec.task)
 
     def act(self, observation: TableObservation) -> np.ndarray:

@@ -45,7 +45,7 @@ def vima_observation(observation: TableObservation) -> dict[str, Any]:
 
 
 def vima_assets(prompt: Prompt) -> dict[str, Any]:
-    """Return the assets for a prompt's placeholders in VIMA-Bench's format."""
+    """Return the assets that a prompt's placeholders stand for, in VIMA-Bench's format."""
     assets = {}
     for name, picture in prompt.pictures:
         views = render_picture(picture)
@@ -145,7 +145,7 @@ _IGNORED_KEYWORDS = frozenset(
     ["task_kwargs", "modalities", "debug", "display_debug_window", "render_prompt", "record_gui", "record_kwargs",
      "hide_arm_rgb"]
 )  # fmt: skip
-"""Further keywords of ``vima_bench.make``: settings of PyBullet, and ``task_kwargs``, which ``level`` replaces."""
+"""Ignored keywords of ``vima_bench.make``: PyBullet settings, and ``task_kwargs``, which ``level`` replaces."""
 
 
 def make_vima_table(

@@ -63,7 +63,7 @@ class TablePerturbation(Perturbation, ABC):
     effects = frozenset({Effect.WORDS})
     change = Change.WORDING
     only: ClassVar[tuple[str, ...]] = ()
-    """Task kinds to which the perturbation applies, ``T1`` to ``T17``; all if empty."""
+    """Task kinds (``T1`` to ``T17``) to which the perturbation applies; all kinds if empty."""
 
     @classmethod
     def concerns(cls, kind: str) -> bool:
@@ -96,7 +96,7 @@ class PromptPart(StrEnum):
 
 @perturbation
 class PromptMask(TablePerturbation):
-    """Tabletop: masks the words, the images or both. In a few tasks the rest still specifies the task."""
+    """Tabletop: masks the words, the images or both. A few tasks are still specified by the remaining prompt."""
 
     kind = "words/prompt_mask"
     plausible = False
@@ -105,7 +105,7 @@ class PromptMask(TablePerturbation):
     """The masked part: the words, the images, or the entire instruction."""
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """Return the task with only the unmasked part of its prompt, and without a requested goal."""
+        """Return the task with only the unmasked part of its prompt, which then requests no particular goal."""
         masked = task.prompt
         if self.part is PromptPart.INSTRUCTION:
             masked = masked.saying("")
@@ -152,9 +152,9 @@ _ANGLES = range(30, 151, 30)
 class OtherInstruction(TablePerturbation):
     """Tabletop: uses the prompt of another kind of task; success is judged by the original goal.
 
-    T1 gets the prompt of T3 (rotate), T13 that of T12 (sweep), T14 that of T15 (gather by profile), T15 that of T14
-    (by texture). T12 is omitted: in its scene, following T13 also solves T12. In about one in a hundred scenes of T14,
-    the profile selects the same objects as the texture.
+    T1 receives the prompt of T3 (rotate), T13 that of T12 (sweep), T14 that of T15 (gather by profile), T15 that
+    of T14 (by texture). T12 is omitted: in its scene, following T13 also solves T12. In about one in a hundred
+    scenes of T14, the profile selects the same objects as the texture.
     """
 
     kind = "words/prompt_other"
@@ -162,7 +162,7 @@ class OtherInstruction(TablePerturbation):
     only: ClassVar[tuple[str, ...]] = ("T1", "T13", "T14", "T15")
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """Return the task with the prompt of another task. Raise PerturbationError if none fits."""
+        """Return the task with the prompt of another kind. Raise PerturbationError if no kind is suitable."""
         kind = task.setting.task
         if not self.concerns(kind):
             raise PerturbationError(f"{self.kind} applies only to {', '.join(self.only)}, not to {task.id}")
@@ -237,7 +237,7 @@ class TextReferents(TablePerturbation):
         definition = _DEFINITION.sub(r"\2 is a \1.", task.prompt.text)
 
         def describe(match: re.Match[str]) -> str:
-            """Return the word before an image and the image's description, with an article if one is missing."""
+            """Return the word before an image, and the image's description, with an article if one is missing."""
             before, (item,) = match[1] or "", pictures[match[2]].scene.items
             # Grey stands for any texture: such an image shows only a shape.
             name = item.shape if item.texture == GREY else item.words
@@ -277,7 +277,7 @@ class Gobbledygook(TablePerturbation):
     unit: Unit
     """Kind of nonsense: random letters in words of the same lengths, or random sub-words.
 
-    Sub-words are drawn from the tokenizer of all-MiniLM-L6-v2; there are as many as in the original words.
+    Sub-words are drawn from the tokenizer of all-MiniLM-L6-v2; their number is the same as in the original.
     """
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:

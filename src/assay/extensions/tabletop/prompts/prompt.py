@@ -54,7 +54,7 @@ def scene_picture(*items: TableItem) -> Picture:
 class Prompt(Instruction):
     """A multimodal instruction: a text with placeholders such as ``{base_obj}``, and the image of each.
 
-    A paraphrase keeps the placeholders; see `saying`.
+    Paraphrases keep the placeholders; see `saying`.
     """
 
     pictures: tuple[tuple[str, Picture], ...] = ()
@@ -96,7 +96,7 @@ class Prompt(Instruction):
 
     @property
     def words(self) -> str:
-        """The entire prompt in words, with images described in brackets."""
+        """The entire prompt as text, with descriptions of the images in brackets."""
         pictures = dict(self.pictures)
         return PLACEHOLDER.sub(lambda match: f"[{pictures[match[1]].words}]", self.text)
 

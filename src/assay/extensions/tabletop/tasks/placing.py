@@ -16,7 +16,7 @@ from assay.extensions.tabletop.world.textures import TEXTURES
 
 
 def into_goal(piece: TableItem, base: TableItem, others: list[TableItem]) -> PutGoal:
-    """Return the goal of having one piece, and none of the other objects, in a container."""
+    """Return the goal that one piece, and none of the other objects, is in a container."""
     return PutGoal(((Put(piece.name, base.x, base.y, base.yaw),),), names_of(others))
 
 
@@ -88,13 +88,13 @@ PIECES = 3
 
 @task_kind("T4")
 def rearrange(draw: Draw) -> Drawn:
-    """Rearrange the table as in an image."""
+    """Rearrange the objects on the table as shown in an image."""
     return _rearrange(draw, "T4")
 
 
 @task_kind("T5")
 def rearrange_then_restore(draw: Draw) -> Drawn:
-    """Rearrange the table as in an image, then restore it."""
+    """Rearrange the objects on the table as shown in an image, then restore their positions."""
     return _rearrange(draw, "T5")
 
 
@@ -129,7 +129,7 @@ def _rearrange(draw: Draw, kind: str) -> Drawn:
 
 
 _LARGE = (1.8, 1.8, 1.0)
-"""Scale factors of a piece that serves as a container for several others."""
+"""Scale factors of a piece that serves as a container for several other pieces."""
 _DIRECTIONS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
 """Direction -> change of row and column; north is at the top of the images."""
 _NEIGHBOURS = 3
@@ -220,7 +220,7 @@ def manipulate_old_neighbor(draw: Draw) -> Drawn:
 
 @task_kind("T17")
 def pick_in_order_then_restore(draw: Draw) -> Drawn:
-    """Put an object into one container, into another and back."""
+    """Put an object into one container, then into another, then back."""
     kinds = [shape for shape in draw.pools.containers if shape != "pan"]
     common = draw.one(kinds)
     textures = draw.some(draw.pools.container_textures, 6)

@@ -108,7 +108,7 @@ class Pools:
         return tuple(name for name in self.piece_textures if name in TWINNED)
 
     def with_profile(self, profile: str) -> tuple[str, ...]:
-        """Return the pieces with the given profile, with the flat block in place of the tall one."""
+        """Return the pieces with the given profile; the tall block is replaced with the flat one."""
         names = dict.fromkeys(
             "shorter block" if name == "block" else name for name in (*self.pieces, "block")
         )
@@ -128,11 +128,11 @@ _MAX_TRIES = 200
 _GAP = 0.01
 """Minimum gap between any two objects at the start, in metres."""
 Drawn = tuple[TableScene, Prompt, Goal]
-"""Scene, prompt and goal sampled for a task."""
+"""A scene, prompt and goal sampled for a task."""
 
 
 class Draw:
-    """Samples the random choices of one episode and builds its scene."""
+    """Makes the random choices of one episode and builds its scene."""
 
     def __init__(self, rng: np.random.Generator, level: Level, difficulty: Difficulty) -> None:
         self.rng = rng
@@ -249,7 +249,7 @@ class TableTask:
     goal: Goal
     """The goal by which success is judged."""
     asked: Goal | None
-    """The goal that the prompt requests: `goal`, another one, or None if the prompt specifies no task."""
+    """The goal that the prompt requests: `goal`, another goal, or None if the prompt specifies no task."""
 
     @property
     def id(self) -> str:

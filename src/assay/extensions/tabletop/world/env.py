@@ -1,4 +1,4 @@
-"""The tabletop as a world: its tasks and their episodes. Each action is a complete motion from pose to pose."""
+"""The tabletop as a world: its tasks and their episodes. Each action is a complete motion between two poses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from assay.extensions.tabletop.world.simulation import ACTION_SIZE, TableSimulat
 PACK = "tabletop"
 """Name used in place of an asset pack; shapes and textures are generated procedurally."""
 START_XY = (0.5, 0.0)
-"""First point of every recorded trajectory: the centre of the table, in metres."""
+"""First point (x, y) of every recorded trajectory: the centre of the table, in metres."""
 MOVED_DISTANCE = 0.02
 """Minimum displacement at which an object counts as moved, in metres."""
 FRAME_WIDTH = 512
@@ -150,7 +150,7 @@ class TableEnv(Env):
         return self.progress.verdict.success
 
     def record(self) -> Record:
-        """Return the release position of each action, the first objects carried and moved, and all mistakes."""
+        """Return each action's release position, the first object carried, the first moved, and all mistakes."""
         places = np.column_stack([self._releases, np.zeros(len(self._releases))]).astype(np.float32)
         path = Trajectory(places, np.zeros(len(places), np.float32), np.zeros((0, ACTION_SIZE), np.float32))
         return Record(

@@ -43,7 +43,7 @@ class PutGoal:
 
     stages: tuple[tuple[Put, ...], ...]
     bystanders: tuple[str, ...] = ()
-    """Items that must not be at a target when its stage ends, nor close to an item placed there."""
+    """Items that, when a stage ends, must not be at its targets, nor close to an item placed there."""
     in_order: bool = False
     """Whether meeting a target of a later stage too early is a mistake."""
     blockers: int = 0
@@ -106,7 +106,7 @@ class TableGoalProgress:
         return tuple(put for put in self.stage if put not in self._met)
 
     def update(self, trail: np.ndarray) -> GoalStatus:
-        """Update with the poses of all items during an action, (times, items, 3), the last of them at rest."""
+        """Update with the poses of all items during an action, (times, items, 3), up to their final poses."""
         goal, last, index_of = self.goal, trail[-1], self._scene.index
         if isinstance(goal, PutGoal):
             self.verdict = self._judge_put(goal, last)
@@ -169,7 +169,7 @@ class TableGoalProgress:
         return any(bool(_overlap(outline, rectangle).any()) for outline in self._outlines(poses, index))
 
     def _outlines(self, poses: np.ndarray, index: int) -> list[np.ndarray]:
-        """Return the convex parts of an item's outline at poses (..., 3): (..., n, 2) each."""
+        """Return the convex parts of an item's outline at poses (..., 3), each with shape (..., n, 2)."""
         c, s = np.cos(poses[..., 2, None]), np.sin(poses[..., 2, None])
         outlines = []
         for part in self._scene.items[index].solid.pieces:
@@ -180,7 +180,7 @@ class TableGoalProgress:
 
 
 def _overlap(outlines: np.ndarray, rectangle: Rectangle) -> np.ndarray:
-    """Return which convex outlines (..., n, 2) overlap a rectangle, (...), by the separating axis theorem."""
+    """Return whether convex outlines (..., n, 2) overlap a rectangle, (...); uses the separating axis theorem."""
     x_min, y_min, x_max, y_max = rectangle
     corners = np.array([(x_min, y_min), (x_min, y_max), (x_max, y_min), (x_max, y_max)])
     sides = np.roll(outlines, -1, axis=-2) - outlines
@@ -193,7 +193,7 @@ def _overlap(outlines: np.ndarray, rectangle: Rectangle) -> np.ndarray:
 
 
 def reaches_straight(start: np.ndarray, places: np.ndarray, barrier: Rectangle, half: float) -> np.ndarray:
-    """Return to which positions (n, 2) a block of half width ``half`` can be pushed straight past a barrier, (n,)."""
+    """Return whether a block can be pushed straight to each of ``places`` (n, 2) past a barrier, (n,)."""
     margin = half + KEEP_OFF
     shares = np.linspace(0.05, 1, 24)
     path = start + shares[:, None, None] * (places - start)  # (24, n, 2)

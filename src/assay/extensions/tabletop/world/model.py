@@ -27,9 +27,9 @@ _MASS = {"small block": 0.02}
 _FRICTION = {"small block": 0.5}
 _CONTAINER_FRICTION = 0.3
 _MIN_COSINE = 0.8
-"""Minimum cosine of the angle between a face normal and a vertex normal to which the face contributes."""
+"""Minimum cosine of the angle between a face's normal and those vertex normals to which the face contributes."""
 _NEGLIGIBLE = 1e-12
-"""Length below which a sum of face vectors is treated as zero, in square metres."""
+"""Length, in square metres, below which a sum of area-weighted face normals is treated as zero."""
 _RIGID_REF, _RIGID_IMP = (0.01, 1.0), (0.98, 0.999, 0.001, 0.5, 2.0)
 """Solver parameters of the tool's grip, as stiff as the time step allows."""
 

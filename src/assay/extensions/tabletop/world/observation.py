@@ -29,14 +29,14 @@ MAX_READY_SCENES = 3
 """Number of scenes kept ready for rendering."""
 
 Views = dict[str, tuple[np.ndarray, np.ndarray]]
-"""Camera -> image and labels, top row first.
+"""Camera -> its image and its labels, each with the top row first.
 
 Images are uint8 (HEIGHT, WIDTH, 3). Labels are uint8 (HEIGHT, WIDTH): 0 for the table, i + 1 for the scene's item i.
 """
 
 
 class TableRenderer:
-    """Renders scenes; bound to the process and thread that used it first."""
+    """Renders scenes; usable only in the process and thread that used it first."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -109,7 +109,7 @@ def render_scene(scene: TableScene) -> Views:
 
 
 def table_point(across: float, down: float) -> tuple[float, float]:
-    """Return the table position, in metres, of a point in the top view given as fractions of its width and height."""
+    """Return the table position, in metres, of a point given as fractions of the top view's width and height."""
     middle_x, middle_y = (X_LOW + X_HIGH) / 2, (Y_LOW + Y_HIGH) / 2
     width = model.EXTENT["top"] * WIDTH / HEIGHT
     return middle_x + (down - 0.5) * model.EXTENT["top"], middle_y + (across - 0.5) * width
@@ -153,7 +153,7 @@ def draw_prompt(prompt: Prompt, most: int) -> Image.Image:
 
 
 def _draw_picture(picture: Picture) -> Image.Image:
-    """Draw both views of an image in a prompt: cropped for an object, complete for a table."""
+    """Draw both views of a prompt image: cropped if it shows an object, complete if it shows a table."""
     views = render_picture(picture)
     if picture.kind == "scene":
         both = Image.fromarray(np.vstack([views[camera][0] for camera in model.VIEWS]))
@@ -175,7 +175,7 @@ def _draw_picture(picture: Picture) -> Image.Image:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Photograph(Picture):
-    """An image from another source, which is not rendered."""
+    """An image from another source, for example a photograph, that is shown without rendering."""
 
     views: Views = field(default_factory=dict, repr=False)
 

@@ -66,7 +66,7 @@ class Sweeper:
         self._radii = np.array([scene.items[i].radius for i in self._blocks])
 
     def pushes(self, inside: list[str]) -> Iterator[np.ndarray]:
-        """Yield pushes (12,), the most promising first, given the targets already inside the zone."""
+        """Yield actions (12,) that push a block, most promising first; ``inside`` names targets in the zone."""
         surplus, waiting = inside[self._goal.most :], self._waiting(inside)
         for name in self.strays() or surplus:
             item = self._scene.index(name)
@@ -102,7 +102,7 @@ class Sweeper:
         ]
 
     def ways(self, inside: list[str]) -> float:
-        """Return how many more targets can be pushed into the zone; a target with an obstructed path counts half."""
+        """Return the number of targets that can still be pushed into the zone; an obstructed one counts half."""
         rooms = [float(self._rooms(i, self._ends(i), self._poses)[0].max()) for i in self._waiting(inside)]
         return sum(0.5 * (room > -np.inf) + 0.5 * (room >= 0) for room in rooms)
 
@@ -169,7 +169,7 @@ class Sweeper:
         return best
 
     def _separate(self, waiting: list[int]) -> _Push | None:
-        """Return a push that moves a block away from the others, for use if none brings it closer to the zone."""
+        """Return a push that moves a block away from the others, for use if no push brings it closer."""
         best, most = None, -np.inf
         for item in waiting:
             places = self._outside(item)
@@ -213,7 +213,7 @@ def _grid(x: tuple[float, float], columns: int, y: tuple[float, float], rows: in
 
 
 def _within(places: np.ndarray, rectangle: Rectangle, margin: float) -> np.ndarray:
-    """Return which positions (n, 2) are in a rectangle enlarged by a margin, (n,)."""
+    """Return whether each position (n, 2) is in a rectangle enlarged by a margin: bool, (n,)."""
     x_min, y_min, x_max, y_max = rectangle
     x, y = places[:, 0], places[:, 1]
     return (x > x_min - margin) & (x < x_max + margin) & (y > y_min - margin) & (y < y_max + margin)
@@ -228,7 +228,7 @@ _MAX_SIMULATED_PUSHES = 24
 
 
 class TableOracle:
-    """Privileged scripted policy: pursues the goal of the prompt, and does nothing without a prompt."""
+    """Privileged scripted policy that pursues the goal of the prompt and does nothing without a prompt."""
 
     def attach(self, env: TableEnv) -> None:
         """Keep a reference to the privileged state of an environment."""

@@ -88,7 +88,7 @@ def _annulus(inner: float, outer: float, parts: int) -> list[np.ndarray]:
 
 
 def _bars(width: float, depth: float, bar: float, sides: str = "nesw") -> list[np.ndarray]:
-    """Return the bars of a frame on the given sides; north is -x, as in the tasks."""
+    """Return the bars that form the given sides of a frame; north is -x, as in the tasks."""
     x, y = (width - bar) / 2, (depth - bar) / 2
     places = {
         "n": (-x, 0, bar, depth),
@@ -272,7 +272,7 @@ class TableItem:
     size: tuple[float, float, float] = (1.0, 1.0, 1.0)
     """Scale factors along the item's x, y and z axes."""
     fixed: bool = False
-    """Whether the item is part of the table and cannot be moved or picked."""
+    """Whether the item is part of the table and cannot be moved or picked up."""
 
     @property
     def solid(self) -> Solid:
@@ -286,7 +286,7 @@ class TableItem:
 
     @property
     def words(self) -> str:
-        """Description of the item: ``tiger letter A``."""
+        """Description of the item, for example ``tiger letter A``."""
         return f"{self.texture} {self.shape}"
 
     def at(self, x: float, y: float, yaw: float | None = None, z: float = 0.0) -> TableItem:
@@ -301,13 +301,13 @@ class TableScene:
     items: tuple[TableItem, ...]
     tool: Tool = Tool.SUCTION
     table: bool = True
-    """Whether the table is drawn; otherwise objects are shown on white."""
+    """Whether the table is drawn; otherwise objects are shown on a white background."""
 
     def __post_init__(self) -> None:
         names = [item.name for item in self.items]
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise TaskError(f"the scene has more than one item '{twice}'; names must be unique")
+            raise TaskError(f"the scene has more than one item named '{twice}'; names must be unique")
 
     def item(self, name: str) -> TableItem:
         """Return the item with the given name."""

@@ -1,4 +1,4 @@
-"""Simulation of the table: pick-and-place and push actions of two poses each, executed with contact physics."""
+"""Simulation of the table: pick-and-place and push actions, each given by two poses, with contact physics."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, 
 from assay.sim.bare_mujoco import mujoco
 
 ACTION_SIZE = 12
-"""Size of an action: two poses of x and y in metres and a quaternion (w, x, y, z), of which only the yaw is used."""
+"""Size of an action: two poses, each x and y in metres and a quaternion (w, x, y, z); only its yaw is used."""
 
 CRUISE = 0.32
 """Height at which the tool carries objects, in metres."""
 _HOVER = 0.16
 """Height of the blade's centre between pushes, well above the blocks, in metres."""
 _FREE_SPEED, _LOWERING_SPEED, _PUSHING_SPEED = 2.5, 0.4, 0.35
-"""Speeds of the tool, in metres per second: through free space, down to the table, when pushing."""
+"""Speeds of the tool, in metres per second: in free space, while descending to the table, and while pushing."""
 _SLOW_BELOW = 0.10
 """Height below which a carried object is lowered slowly, in metres."""
 BEHIND, SHORT = 0.02, 0.05
@@ -30,11 +30,11 @@ BEHIND, SHORT = 0.02, 0.05
 _MAX_LOWERING_STEPS = 40
 """Maximum number of steps for lowering the blade, which lags behind the tool and may meet an object."""
 _REST_SPEED = 0.005
-"""Speed below which an item is at rest, in metres per second."""
+"""Speed below which an item counts as stationary, in metres per second."""
 _MAX_SETTLING_STEPS = 400
-"""Maximum number of steps until all items are considered at rest."""
+"""Maximum number of steps to wait for all items to become stationary."""
 _TRAIL_INTERVAL = 10
-"""Number of simulation steps between two entries of a trail."""
+"""Number of simulation steps between two recorded poses in a trail."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,11 +44,11 @@ class ActionReport:
     held: int
     """Index of the carried item; -1 if none was carried: the pick missed, or the tool is the spatula."""
     trail: np.ndarray
-    """Poses of all items (x, y, yaw), every few steps until they came to rest, (times, items, 3)."""
+    """Poses of all items (x, y, yaw), recorded every few steps until they were stationary, (times, items, 3)."""
 
 
 def action(pick: tuple[float, float], place: tuple[float, float], turn: float = 0.0) -> np.ndarray:
-    """Return the action (12,) from one position to another with a rotation by ``turn`` radians."""
+    """Return the action, (12,), that moves from one position to another and rotates by ``turn`` radians."""
     return np.array([*pick, 1.0, 0, 0, 0, *place, np.cos(turn / 2), 0, 0, np.sin(turn / 2)])
 
 
@@ -67,7 +67,7 @@ class TableSimulation:
         self.reset()
 
     def reset(self) -> None:
-        """Reset all items to the scene, and let them come to rest."""
+        """Reset all items to their poses in the scene, and let them settle."""
         mujoco.mj_resetData(self._model, self._data)
         self.actions = self._clock = 0
         self._settle()
@@ -83,7 +83,7 @@ class TableSimulation:
         return np.array(self._data.xpos[self._built.bodies, 2])
 
     def below(self, x: float, y: float) -> tuple[int, float]:
-        """Return the item that a descending tip would touch, -1 for the table, and its height, in metres."""
+        """Return the index of the item that a descending tip would touch (-1: table), and its height in metres."""
         groups = np.zeros(6, dtype=np.uint8)
         groups[SOLID_GROUP] = 1
         geom = np.array([-1], dtype=np.int32)
@@ -101,7 +101,7 @@ class TableSimulation:
             ) from None
         if values.shape != (ACTION_SIZE,):
             raise ActionError(
-                f"expected an action of shape ({ACTION_SIZE},), two poses of x, y and a quaternion (w, x, y, z), "
+                f"expected an action of shape ({ACTION_SIZE},), two poses, each x, y and a quaternion (w, x, y, z), "
                 f"got {values.shape}"
             )
         if not np.isfinite(values).all():
@@ -211,7 +211,7 @@ class TableSimulation:
                 self._trail.append(self.poses())
 
     def _settle(self) -> None:
-        """Simulate until all items are at rest."""
+        """Simulate until all items are stationary."""
         moving = self._built.velocities
         for _ in range(_MAX_SETTLING_STEPS // 5 if len(moving) else 0):
             self._steps(5)

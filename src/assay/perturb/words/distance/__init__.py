@@ -6,7 +6,7 @@
     S_T = 1 - (edit distance of the two dependency trees) / (nodes of both)
     PD  = 1 - (alpha S_K + (1 - alpha) S_T)
 
-With the two models that ``models`` accepts, these are the published scores of LIBERO-Para's pairs.
+With the two models that ``models`` accepts, these reproduce the published scores of LIBERO-Para's pairs.
 """
 
 from assay.perturb.words.distance.models import ModelError

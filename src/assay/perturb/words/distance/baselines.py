@@ -79,7 +79,7 @@ _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _MAX_STATES = 256
 """Maximum number of alignments explored at once; more would require dozens of repeated words."""
 _NONE = -2
-"""Position of a word that is not aligned; it is adjacent to no other position."""
+"""Position of a word that is not aligned; no other position is adjacent to it."""
 _Alignment = tuple[int, int]
 """Bit mask of the reference's aligned words, and the position in the reference that the last word is aligned with."""
 _WORST = (-1, 0, 0)

@@ -34,13 +34,13 @@ _PREFIX = re.compile(r"^(?:bert|roberta)\.")
 WIDTH = 384
 """Dimension of the vectors of all-MiniLM-L6-v2."""
 MAX_TOKENS = 256
-"""Maximum number of tokens in a text; further tokens are cut off, as by the model's authors."""
+"""Maximum number of tokens in a text; further tokens are cut off, as in the authors' implementation."""
 BATCH_TOKENS = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Model parameters that cannot be derived from the weights."""
+    """Model parameters that cannot be inferred from the weights."""
 
     heads: int = 12
     """Number of attention heads per layer."""
@@ -58,7 +58,7 @@ MINILM_SHAPE = Shape()
 class Encoder:
     """Encoder of texts as vectors, loaded from two files: the weights and the tokenizer.
 
-    Only the first ``layers`` layers are used, or all if None.
+    Only the first ``layers`` layers are used; all layers if None.
     """
 
     def __init__(

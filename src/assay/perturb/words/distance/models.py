@@ -14,7 +14,7 @@ from assay.support.files import data_folder, download, pip, scratch_folder
 
 
 class ModelError(AssayError):
-    """Raised when a language model is missing, or its files are not the expected ones."""
+    """Raised when a language model is missing, or its files differ from the expected files."""
 
 
 SETUP = "assay words setup"

@@ -39,7 +39,7 @@ class Tree:
     leftmost: NDArray[np.int64]
     """Leftmost leaf below each node, of shape (n,)."""
     keyroots: NDArray[np.int64]
-    """The root and every node with a sibling to its left, in ascending order, of shape (k,)."""
+    """The root and all nodes that have a sibling to their left, in ascending order, of shape (k,)."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -113,7 +113,7 @@ PROOF = (
     "the plate? there's room, isn't there?"
 )
 PROOF_SHA256 = "51d9406c06259ee9361e03a31c68a286cb6aff08db151add5898103162eb34ad"
-"""SHA-256 of the expected parse of `PROOF`, with the right model and a compatible spaCy."""
+"""SHA-256 of the parse of `PROOF` by the right model and a compatible version of spaCy."""
 _NO_WORD = re.compile(r".{1,2}|[^aeiouy]+|.*(.)\1\1.*")
 
 
@@ -128,7 +128,7 @@ class Parse:
     english: float
     """Fraction of the words that are in an English dictionary, 0 to 1; 0 for a text without words."""
     roots: int
-    """Number of dependency trees in the text; the first is ``tree``."""
+    """Number of dependency trees (sentences) in the text; the first is ``tree``."""
 
 
 class Parser:
@@ -151,7 +151,7 @@ class Parser:
         )
         if hashlib.sha256(proof.encode()).hexdigest() != PROOF_SHA256:
             raise ModelError(
-                f"the model in {folder} does not give the same parses as {PARSER} {PARSER_VERSION} (spaCy "
+                f"the model in {folder} does not produce the same parses as {PARSER} {PARSER_VERSION} (spaCy "
                 f"{version('spacy')}): delete or uninstall it, and run '{SETUP}'"
             )
         meta = self._pipeline.meta

@@ -49,9 +49,9 @@ class Distance:
 def distance(original: str, paraphrase: str, *, alpha: float = ALPHA) -> Distance:
     """Return the distance of a paraphrase from its original.
 
-    Raises DistanceError if a text is empty, longer than 2,000 characters or contains control characters, and if the
-    original has no content words. Texts that are not English, and paraphrases without content words, are scored with
-    a warning. Only the first sentence of a text counts in S_T.
+    Raises DistanceError if a text is empty, is longer than 2,000 characters or contains control characters, or if
+    the original has no content words. Texts that are not English, and paraphrases without content words, are
+    scored with a warning. Only the first sentence of a text counts in S_T.
     """
     (result,) = attempts([(original, paraphrase)], alpha=alpha)
     if isinstance(result, DistanceError):
@@ -64,7 +64,7 @@ def distance(original: str, paraphrase: str, *, alpha: float = ALPHA) -> Distanc
 def distances(pairs: Iterable[tuple[str, str]], *, alpha: float = ALPHA) -> list[Distance]:
     """Return the distances of many (original, paraphrase) pairs, which is much faster than one by one.
 
-    Raises DistanceError that names the first pair without a distance.
+    Raises a DistanceError that names the first pair without a distance.
     """
     scored: list[Distance] = []
     for number, result in enumerate(attempts(pairs, alpha=alpha), start=1):
@@ -75,7 +75,7 @@ def distances(pairs: Iterable[tuple[str, str]], *, alpha: float = ALPHA) -> list
 
 
 def attempts(pairs: Iterable[tuple[str, str]], *, alpha: float = ALPHA) -> list[Distance | DistanceError]:
-    """Return distances as ``distances`` does, but with the error in place of the distance for a pair without one."""
+    """Like ``distances``, but for a pair without a distance, return the error in its place."""
     if not 0.0 <= alpha <= 1.0:
         raise DistanceError(f"alpha is {alpha}: expected 0 (structure only) to 1 (keywords only)")
     return scorer().score(list(pairs), alpha)
@@ -99,7 +99,7 @@ Pair = tuple[str, str]
 
 
 def cached_attempts(pairs: Sequence[Pair]) -> list[Distance | DistanceError]:
-    """Return the same as ``attempts``, with a cache on disk: the models are loaded only for new pairs."""
+    """Like ``attempts``, but with a cache on disk: the models are loaded only for new pairs."""
     columns = ("s_k", "s_t", "parser", "warnings")
     results: dict[Pair, Distance | DistanceError] = {}
     try:

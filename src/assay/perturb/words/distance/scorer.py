@@ -16,7 +16,7 @@ ENGLISH = 0.6
 NO_DISTANCE = 0.005
 """Value of pd below which the distance is negligible."""
 DIGITS = 9
-"""Number of decimals of S_K, small enough for identical results on every machine."""
+"""Number of decimals to which S_K is rounded, so that results are identical on every machine."""
 
 
 class Scorer:
@@ -84,7 +84,7 @@ _UNREADABLE = {"Cc": "a control character", "Cf": "an invisible character", "Cs"
 
 
 def _refusal(*pair: object) -> DistanceError | None:
-    """Return an error if one of two texts cannot be parsed."""
+    """Return an error if either of two texts cannot be parsed."""
     for text, what in zip(pair, ("the original", "the paraphrase"), strict=True):
         if not isinstance(text, str):
             return DistanceError(f"{what} must be text, not {type(text).__name__}")

@@ -1,4 +1,4 @@
-"""The paraphrase grid: object names x action expressions, 43 cells (after LIBERO-Para).
+"""The paraphrase grid: object names x phrasings of the action, 43 cells (after LIBERO-Para).
 
 for paraphrase in paraphrases(tasks.load("libero_goal/3"), per_cell=2, seed=0):
     paraphrase.cell, paraphrase.text

@@ -21,7 +21,7 @@ class ObjectType(StrEnum):
 
 
 class ActionType(StrEnum):
-    """Type of change to the action's expression: lexical, structural, then pragmatic (Ervin-Tripp's directives)."""
+    """Type of change to the action's phrasing: lexical, structural or pragmatic (Ervin-Tripp's directives)."""
 
     NONE = "none"
     ADDITION = "addition"
@@ -48,7 +48,7 @@ class ActionType(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cell:
-    """A combination of an object type and an action type."""
+    """A cell of the grid: an object type combined with an action type."""
 
     object_type: ObjectType
     action_type: ActionType
@@ -68,7 +68,7 @@ CELLS = tuple(
 
 
 def cell_of(object_type: str, action_type: str) -> Cell:
-    """Return the cell for an object type and an action type. Raises PerturbationError that lists the valid names."""
+    """Return the cell for an object type and an action type. Raises PerturbationError with the valid names."""
     for name, axis, valid in (
         (object_type, "object", tuple(ObjectType)),
         (action_type, "action", tuple(ActionType)),

@@ -44,7 +44,7 @@ def wordings(meaning: Meaning, type: ObjectType) -> tuple[Wording, ...]:
 
 
 def new_names(noun: Noun, type: ObjectType, form: str) -> tuple[str, ...]:
-    """Return the names of a type for a form of a noun, regardless of the scene."""
+    """Return the alternative names of one type for a form of a noun, regardless of the scene."""
     if type is ObjectType.ADDITION:
         words = set(form.split())
         return tuple(f"{word} {form}" for word in noun.functional if words.isdisjoint(word.split()))
@@ -53,7 +53,7 @@ def new_names(noun: Noun, type: ObjectType, form: str) -> tuple[str, ...]:
 
 
 def fitting_names(noun: Noun, type: ObjectType, form: str, scene: Iterable[Noun]) -> list[str]:
-    """Return the names of a type that do not fit any other object in the scene."""
+    """Return the alternative names of one type that could not refer to another object in the scene."""
     others = [other for other in scene if not noun.names_same_thing(other)]
     names = set().union(*(other.all_names for other in others))
     heads = set().union(*(other.original_forms for other in others))
@@ -97,7 +97,7 @@ def grid(
     """Return ``per_cell`` paraphrases for each cell over several tasks, distributed as evenly as possible.
 
     No two tasks have the same text. ``words`` is a file with additional nouns. Raises PerturbationError with the
-    available number if a cell has too few.
+    number available if a cell has too few.
     """
     cells = list(_by_cell(tasks, per_cell, seed, words))
     count, cell = min((len(texts), cell) for cell, texts in cells)
@@ -132,7 +132,7 @@ def _by_cell(
 
 
 class _Pool:
-    """All paraphrases of a task: all sentences with all names."""
+    """All paraphrases of a task: every sentence combined with every choice of names."""
 
     def __init__(self, task: Task, words: Lexicon) -> None:
         self._id, self._meaning = task.id, read_task(task, words)

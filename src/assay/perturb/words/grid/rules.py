@@ -68,8 +68,8 @@ class FoundName:
 
     name: str
     nouns: frozenset[str]
-    """Nouns of the scene that the name may refer to. If these include nouns of the original, only nouns for which
-    the name is at least as specific remain: a "container" on the stove is a bowl rather than a bottle.
+    """Nouns of the scene that the name may refer to. If these include nouns of the original, only the nouns for
+    which the name is at least as specific remain: a "container" on the stove is a bowl rather than a bottle.
     """
     plural: bool
     between: tuple[str, ...]
@@ -185,7 +185,7 @@ class Rules:
                 yield "number", f"'{name.name}' is {number}, but the original is not"
 
     def _object_flaws(self, names: Sequence[FoundName], type: ObjectType) -> Iterator[Flaw]:
-        """Yield changes to names that do not fit the object type."""
+        """Yield violations by changes to names that do not match the object type."""
         substitutes = type in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL)
         steps, is_changed = self._meaning.steps, False
         for mention in self._meaning.mentions:
@@ -371,7 +371,7 @@ def _any_verbs(meaning: Meaning) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A rule violation in a row."""
+    """A rule violation in a row of a table."""
 
     line: int
     rule: str

@@ -23,14 +23,14 @@ Fields = Mapping[str, str]
 _HOLDING = ("on", "onto", "in", "into", "inside", "on top of")
 _TAKING = ("on", "onto", "in", "into")
 _ADJACENT_PLACES = re.compile(r"\{(?:x|bare)\} \{there\}|\{so\}")
-"""Matches frames that put an object's location ("the bowl on the tray") directly before its destination."""
+"""Matches frames in which an object's location ("the bowl on the tray") directly precedes its destination."""
 _PART_OF_WHOLE = re.compile(r"the (?P<part>[^{]*\{\w+\}) of (?P<whole>the [^{]*\{\w+\})")
 """Matches "the middle {n0} of the {n1}"."""
 
 
 @cache
 def frames() -> Mapping[str, Any]:
-    """Return the frames in ``frames.yaml`` by action type and, for some types, by the steps that they fit."""
+    """Return the frames in ``frames.yaml`` by action type and, for some types, by steps to which they apply."""
     content: Mapping[str, Any] = load_yaml(files(__package__).joinpath("frames.yaml"))
     return content
 
@@ -181,7 +181,7 @@ def _preceding_verbs(step: Step, verbs: PrecedingVerbs) -> Iterable[Verb]:
 
 
 def _describe_preceding(step: Step, verb: Verb) -> Fields:
-    """Return the fields for an action that precedes a single step, and for the step with "it"."""
+    """Return the fields for an action that precedes a single step, and for this step with "it" as its object."""
     thing, it = step.thing, pronoun(step.thing)
     return {
         "get": verb.phrase(thing),
@@ -263,7 +263,7 @@ def _is_again(step: Step) -> bool:
 
 
 def _subject(step: Step) -> str:
-    """Return the object of a step as a grammatical subject, never "it".
+    """Return the object of a step as the subject of a sentence, never "it".
 
     A repeated mention is shortened, e.g. "the {n0}" for "the black {n0} on the {n1}", except in lists of objects.
     """

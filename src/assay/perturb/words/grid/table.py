@@ -40,7 +40,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
-    """A row in a table; only its scores are validated."""
+    """A row of a table; only its scores are validated."""
 
     line: int
     """Number of the row's last line in the file, counted from 1."""
@@ -56,7 +56,7 @@ class GridRow:
     s_t: float | None = None
     """Keyword and structural similarity to the original, from 0 to 1; None unless the table has both."""
     parser: str = ""
-    """Parser that ``assay words score`` used for the similarities; empty for other scores."""
+    """Parser that ``assay words score`` used for the similarities; empty for scores from elsewhere."""
 
     @property
     def key(self) -> Key:
@@ -217,7 +217,7 @@ class CellStats:
 
     count: int
     scored: int
-    """Number of rows with both similarities, over which the means are taken; without such rows, these are None."""
+    """Number of rows with both similarities, over which the means are taken; if it is 0, they are None."""
     pd: float | None
     keyword_distance: float | None
     """Mean of 1 - S_K."""

@@ -1,7 +1,7 @@
 """Rewordings other than the paraphrase grid. All of them work offline.
 
 sentences   the same request in another sentence: LIBERO-X's level 5, LIBERO-PRO's semantic variants, telegraphic style
-corrupted   typing errors, different punctuation, and decreasing meaning down to random strings
+corrupted   typing errors, different punctuation, and increasing loss of meaning, up to random strings
 goals       alternative goals in a scene, with their instructions
-designs     requests for such goals, and sets of rewordings for experiments: LADDER, LEVEL5, STYLES
+designs     perturbations that request such goals, and sets of rewordings for experiments: LADDER, LEVEL5, STYLES
 """

@@ -1,4 +1,4 @@
-"""Instructions with different punctuation, with typing errors, and with decreasing meaning."""
+"""Instructions with different punctuation, with typing errors, and with partly or completely lost meaning."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FUNCTION_WORDS = frozenset(
     words("a an and at between both for from front in inside into it next of off on onto the them then to")
     + words("top up")
 )
-"""Words that are kept, because they name neither an object nor an action."""
+"""Words that are never replaced, because they name neither an object nor an action."""
 UNRELATED = words(
     """
     anchor avenue balloon banjo bishop blanket bridge camel candle canyon carpet castle cathedral
@@ -52,7 +52,7 @@ MIN_TYPO_LENGTH = 4
 SHUFFLE_DRAWS = 20
 TOKEN_TRIES = 200
 _OFFENSIVE = ("fuck", "shit", "cunt", "bitch", "nigg", "whore", "slut", "rape", "porn", "nazi")
-"""Parts of words that are never drawn, because drawn words appear in reports."""
+"""Strings that no randomly generated word may contain, because these words appear in reports."""
 
 
 class Form(StrEnum):
@@ -103,13 +103,13 @@ class Surface(TextPerturbation):
 class Typos(TextPerturbation):
     """Makes one typing error in each of some words: a neighbouring key, two letters swapped, or a letter missing.
 
-    First letters are kept, and so are words of fewer than four letters if there are longer ones.
+    The first letter of a word never changes. Words of fewer than four letters change only if all are that short.
     """
 
     kind = "words/typos"
     neutral = MappingProxyType({"share": 0.0})
     share: float = within(0.0, 1.0, default=0.4)
-    """Fraction of the words that are long enough; at least one word is changed."""
+    """Fraction of the sufficiently long words that are mistyped; always at least one."""
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
         """Add typing errors to the instruction. Raises PerturbationError if no word is long enough."""
@@ -146,16 +146,16 @@ def _possible_typos(word: str) -> dict[str, list[int]]:
 
 @perturbation
 class Substitute(TextPerturbation):
-    """Replaces words with unrelated ones, names of objects first, so that the request is lost."""
+    """Replaces words with unrelated words, starting with the names of objects, so that the request is lost."""
 
     kind = "words/substitute"
     plausible = False
     neutral = MappingProxyType({"share": 0.0})
     share: float = within(0.0, 1.0, default=0.5)
-    """Fraction of the content words; at least one word is replaced."""
+    """Fraction of the content words that are replaced; always at least one."""
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Replace content words, names of objects in the scene first."""
+        """Replace content words, starting with the names of objects in the scene."""
         changed = text.split()
         content = [index for index, word in enumerate(changed) if word.lower() not in FUNCTION_WORDS]
         content = content or list(range(len(changed)))
@@ -184,7 +184,7 @@ class Shuffle(TextPerturbation):
     guessable = True
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Draw an order in which few words keep their neighbours: "turn the stove on" would still be a request.
+        """Shuffle such that few words keep their neighbours, because "turn the stove on" would still be a request.
 
         Raises PerturbationError if no other order exists.
         """
@@ -216,7 +216,7 @@ class GobbledygookTokens(TextPerturbation):
     """Replaces every sub-word with a random one and shuffles the words, keeping the number of sub-words (CoGeLoT).
 
     Sub-words are those of all-MiniLM-L6-v2's tokenizer, which `assay words setup` fetches. Other models split
-    words differently, so for them the number is kept only approximately.
+    words differently, so for them the number is only approximately the same.
     """
 
     kind = "words/gobbledygook_tokens"
@@ -228,13 +228,13 @@ class GobbledygookTokens(TextPerturbation):
 
 
 def random_letters(text: str, rng: np.random.Generator) -> str:
-    """Return words of random letters whose lengths are those of the words in a text, shuffled."""
+    """Return words of random letters, with the lengths of the words in a text, in random order."""
     drawn = ["".join(rng.choice(list(string.ascii_letters), size=len(word))) for word in text.split()]
     return " ".join(drawn[place] for place in rng.permutation(len(drawn)))
 
 
 def random_tokens(text: str, rng: np.random.Generator) -> str:
-    """Return random sub-words, the same number for each word, in another order."""
+    """Return words of random sub-words: as many per word as in the text, in random order."""
     beginnings, endings = _vocabulary()
     drawn: list[str] = []
     for count in map(token_count, text.split()):
@@ -277,7 +277,7 @@ def _tokenizer() -> Tokenizer:
 
 @cache
 def _vocabulary() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the sub-words made of ordinary letters that begin a word, and those that continue one."""
+    """Return the purely alphabetic sub-words: those that begin a word, and those that continue a word."""
     beginnings: list[str] = []
     endings: list[str] = []
     for token in _tokenizer().get_vocab():

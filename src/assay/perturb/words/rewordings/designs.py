@@ -1,13 +1,14 @@
-"""Other requests in the same scene, and sets of rewordings for experiments.
+"""Perturbations that request another goal in the same scene, and sets of rewordings for experiments.
 
 `OtherTask` changes the goal and the instruction, as LIBERO-PRO's *task* perturbation does: success means that the
 policy followed the new instruction.
 
-`Counterfactual` changes only the instruction. Success is still measured by the task's original goal, so a policy that
-follows the instruction does *not* succeed, and one that replays the behaviour learnt for this scene does: the success
-rate is the fraction of episodes in which the instruction was ignored. The requested goal is stored in the perturbation
-and in the label ``asked_goal``. Both perturbations give a policy the same scene, seed and text, so a pair of their
-episodes shows whether a behaviour followed the instruction and whether it was memorised.
+`Counterfactual` changes only the instruction. Success is still measured by the task's original goal, so a policy
+that follows the instruction does *not* succeed, whereas a policy that replays the behaviour learnt for this scene
+does: the success rate is the fraction of episodes in which the instruction was ignored. The requested goal is
+stored in the perturbation and in the label ``asked_goal``. With both perturbations, the policy gets the same
+scene, seed and text. A pair of their episodes therefore shows whether a behaviour followed the instruction or was
+memorised.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from assay.tasks.checks import flaws, parse_atom
 
 @perturbation
 class OtherTask(Perturbation):
-    """Requests another goal in the same scene, with its instruction."""
+    """Replaces the goal and the instruction with those of another task in the same scene."""
 
     kind = "words/other_task"
     effects = frozenset({Effect.WORDS, Effect.GOAL})
@@ -63,7 +64,7 @@ class OtherTask(Perturbation):
 
 @perturbation
 class Counterfactual(Perturbation):
-    """Gives the instruction for another goal in the same scene; success is still measured by the original goal."""
+    """Replaces the instruction with that of another goal in the scene; the original goal still defines success."""
 
     kind = "words/counterfactual"
     effects = frozenset({Effect.WORDS})
@@ -110,7 +111,7 @@ LADDER: dict[str, Perturbation] = {
     "xxx": Say("xxx", plausible=False),
     "empty": Mask(),
 }
-"""The corruption ladder: rewordings by name, with less and less information, from rung 1 to rung 8."""
+"""The corruption ladder: eight rewordings by name, each with less information than the previous one."""
 LEVEL5: dict[str, Perturbation] = {
     "synonym": Synonyms(),
     "concise": Concise(),
@@ -118,7 +119,7 @@ LEVEL5: dict[str, Perturbation] = {
     "passive": Passive(),
     "verbose": Verbose(),
 }
-"""Rewordings of LIBERO-X's level 5 by name, in its order: 5-1 to 5-5."""
+"""Rewordings of LIBERO-X's level 5 by name, in its order: sublevels 5-1 to 5-5."""
 STYLES: dict[str, Perturbation] = {"telegraphic": Telegraphic(), "typos": Typos()}
 """Styles of hurried writing, by name."""
 
@@ -131,7 +132,7 @@ _WIDE = ("basket", "wooden_tray")
 
 
 def compositions(task: Task) -> tuple[OtherTask, ...]:
-    """Return the combinations of a task with each compatible known goal in its scene, each as one instruction."""
+    """Return, for each compatible known goal in a task's scene, the perturbation that adds it to the task."""
     own = task.goal.atoms
     return tuple(
         OtherTask(

@@ -1,14 +1,14 @@
 """Alternative goals in a scene: known goals that fit it, and goals derived from the task's goal.
 
-    known     the goal and instruction of another task in the catalogue, if the scene has all of its entities
+    known     the goal and instruction of another task in the catalogue, if the scene has all entities of that goal
     derived   the task's goal with another object, another location or another part of the same furniture; or
-              a device that is on, turned off
+              turning off a device that is on
     new       derived goals that no task in the catalogue has in the same scene, not even as an intermediate
-              state: neither the goal nor the instruction was ever trained
+              state: neither goal nor instruction is in the training data
 
-None of them holds at the start, and none includes the task's goal or is part of it: reaching one does not reach
-the other. Whether a robot can reach a derived goal must be shown by an oracle; known goals are reachable in their
-original scene.
+No alternative goal holds at the start, includes the task's goal or is part of it: reaching one of the two does not
+imply reaching the other. An oracle must show whether a robot can reach a derived goal; known goals are reachable
+in their original scene.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from assay.tasks.language.steps import Step, read_steps
 
 _PARTS = (("top", "middle", "bottom"), ("left", "right"), ("front", "back"))
 _RECEPTACLES = frozenset({"plate", "basket", "desk_caddy", "wooden_tray", "bowl_drainer"})
-"""Categories of receptacles, which are not carried themselves."""
+"""Categories of receptacles, which the robot does not carry."""
 _NOT_LIFTED = _RECEPTACLES | {"glazed_rim_porcelain_ramekin"}
-"""Categories that new goals do not move, because a gripper can hardly grasp them, at least beside other objects."""
+"""Categories that new goals never move, because a gripper can hardly grasp them when other objects are near."""
 _TIGHT = ("_middle_region", "_bottom_region", "_heating_region")
-"""Region suffixes of drawers and an oven that are too narrow for the gripper with unfamiliar objects."""
+"""Suffixes of regions (lower drawers, an oven) that are too narrow for a gripper with an unfamiliar object."""
 _BESIDE = re.compile(r"(?P<what>\w+)_(?P<side>left|right|front)_region")
 _OPERATED = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)
 
@@ -46,7 +46,7 @@ class Alternative:
     """Instruction that requests the goal."""
     goal: Goal
     known_from: str | None = None
-    """Id of the catalogue task that has a known goal; None for a derived goal."""
+    """Id of the catalogue task with this goal; None for a derived goal."""
 
     @property
     def atoms(self) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ class Alternative:
 
     @property
     def labels(self) -> dict[str, str | None]:
-        """Labels of an episode in which the goal is requested."""
+        """Labels of the episodes in which this goal is requested."""
         return {"asked_goal": str(self.goal), "asked_from": self.known_from}
 
 
@@ -81,10 +81,10 @@ def _distinct(candidates: Iterable[Alternative]) -> tuple[Alternative, ...]:
 
 
 def new_goals(task: Task) -> tuple[Alternative, ...]:
-    """Return the goals in a task's scene that were never trained, without duplicates.
+    """Return goals in a task's scene that no training task has, without duplicates.
 
-    These are goals derived from the task's goal; if none exist, from the other known goals in the scene; if there
-    are still none, goals with two objects at one location.
+    These are goals derived from the task's goal. If none exist, they are derived from the other known goals in the
+    scene, and failing that, they put two objects at one location.
     """
     others = (
         replace(task, goal=alternative.goal, instruction=Instruction(alternative.text))
@@ -99,7 +99,7 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
     categories = task.scene.categories
 
     def is_beyond(atom: Atom) -> bool:
-        """Whether the oracle is known to fail: if it uses an oven or a drawer below the top one, or lifts a plate."""
+        """Whether the oracle is known to fail at an atom with an oven, a lower drawer or a plate to be lifted."""
         is_tight = atom.predicate in (Predicate.OPEN, Predicate.IN) and atom.arguments[-1].endswith(_TIGHT)
         return is_tight or (atom.predicate.arity == 2 and categories.get(atom.arguments[0]) in _NOT_LIFTED)
 
@@ -117,7 +117,7 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
 
 
 def _similar_goals(task: Task) -> Iterator[Alternative]:
-    """Yield goals derived from a task's goal, also for objects identified by their location."""
+    """Yield goals derived from a task's goal, including goals for objects that only their location identifies."""
     for alternative in (*_derived_goals(task), *_goals_without_located_object(task)):
         if len(alternative.goal.atoms) <= len(task.goal.atoms):
             yield alternative
@@ -126,8 +126,8 @@ def _similar_goals(task: Task) -> Iterator[Alternative]:
 def _goals_without_located_object(task: Task) -> Iterator[Alternative]:
     """Yield other goals for a single object that the instruction identifies by its location.
 
-    First come goals with another object that is unique in its category, then goals with a stove or the top of furniture
-    as the location.
+    Goals with another object, unique in its category, come first; they are followed by goals with a stove or the
+    top of a piece of furniture as the new location.
     """
     steps, carried = _steps(task.instruction.text), _placed_objects(task.goal)
     if len(steps) != 1 or len(carried) != 1 or not is_located(steps[0].thing):
@@ -149,7 +149,7 @@ def _goals_without_located_object(task: Task) -> Iterator[Alternative]:
 
 
 def _goals_with_two_objects(task: Task) -> Iterator[Alternative]:
-    """Yield goals that put two objects, neither in the task's goal, into the container of that goal."""
+    """Yield goals that put two objects that are not in the task's goal into the container of that goal."""
     if len(task.goal.atoms) != 1 or task.goal.atoms[0].predicate is not Predicate.IN:
         return
     own, place = task.goal.atoms[0].arguments
@@ -174,9 +174,10 @@ def _is_occupied(place: str, scene: Scene) -> bool:
 
 
 def _is_trained(alternative: Alternative, task: Task) -> bool:
-    """Whether the catalogue contains the instruction; or the goal, or a goal that includes it, for the same objects.
+    """Whether a catalogue task has the instruction, or a goal for the same objects that includes this goal.
 
-    A goal with one atom counts only if it is trained in the task's suite or scene, since the motion differs elsewhere.
+    A goal with one atom counts only if it is in the task's suite or scene, because the motion differs
+    elsewhere.
     """
     suite, wanted = task.id.split("/")[0], set(alternative.goal.atoms)
     owners = {task.scene.owner(name) for atom in wanted for name in atom.arguments}
@@ -195,7 +196,7 @@ def _is_trained(alternative: Alternative, task: Task) -> bool:
 
 
 def _is_meaningful_in(other: Task, scene: Scene) -> bool:
-    """Whether the instruction of a task from another scene has the same meaning in this one."""
+    """Whether the instruction of a task from another scene has the same meaning in the given scene."""
     here, there = scene.categories, other.scene.categories
     for atom in other.goal.atoms:
         for name in (other.scene.owner(argument) for argument in atom.arguments):
@@ -217,7 +218,7 @@ def _facing(scene: Scene, fixture: str) -> tuple[float, float]:
 
 
 def _derived_goals(task: Task) -> Iterator[Alternative]:
-    """Yield goals derived from the task's goal by one change."""
+    """Yield goals that differ from the task's goal in one respect."""
     objects = {entity.name: entity for entity in task.scene.objects}
     carried = _placed_objects(task.goal)
     # Another object of the scene.
@@ -266,7 +267,7 @@ def _derived_goals(task: Task) -> Iterator[Alternative]:
 
 
 def _relation(region: Region, scene: Scene) -> str | None:
-    """Return the location that a region's name expresses: ``to the left of the plate``; None if it expresses none."""
+    """Return the location in a region's name, such as ``to the left of the plate``; None if it contains none."""
     for entity in scene.entities:
         thing = f"the {names_of(entity.category)[0]}"
         if region.target == entity.name and region.name == "top_side":
@@ -282,7 +283,7 @@ def _relation(region: Region, scene: Scene) -> str | None:
 
 
 def _instruction_for_other(task: Task, thing: Entity, other: Entity) -> str | None:
-    """Return the instruction for another object; None if no expression for that object is known."""
+    """Return the instruction with another object; None if no phrase for that object is known."""
     text = task.instruction.text
     mention = _name_in_instruction(task, thing)
     if mention is None:
@@ -312,7 +313,7 @@ def _where_phrases(suite: str) -> dict[tuple[str, str], str]:
 
 
 def _spot(scene: Scene, name: str) -> str:
-    """Return the name of the region or object that an object is on or in at the start; otherwise empty."""
+    """Return the name of the region or object on or in which an object starts; empty if there is none."""
     placing = (atom for atom in scene.initial if atom.predicate.arity == 2 and atom.arguments[0] == name)
     return next((atom.arguments[1] for atom in placing), "")
 
@@ -323,7 +324,7 @@ def _is_unique(scene: Scene, entity: Entity) -> bool:
 
 
 def _with_names(task: Task, names: dict[str, str]) -> str:
-    """Return the instruction with names replaced, except inside longer names."""
+    """Return the instruction with names replaced, except where a name is part of a longer one."""
     forms = {form for entity in task.scene.entities for form in names_of(entity.category)}
     pattern = "|".join(sorted(map(re.escape, forms), key=len, reverse=True))
     return re.sub(rf"\b(?:{pattern})\b", lambda name: names.get(name[0], name[0]), task.instruction.text)
@@ -342,7 +343,7 @@ def _placed_objects(goal: Goal) -> list[str]:
 
 
 def _name_in_instruction(task: Task, entity: Entity) -> str | None:
-    """Return the longest name of an object that occurs in the instruction; None if none exists."""
+    """Return the longest of an object's names that occurs in the instruction; None if none does."""
     forms = sorted(names_of(entity.category), key=len, reverse=True)
     return next((form for form in forms if mentions(task.instruction.text, form)), None)
 
@@ -359,7 +360,7 @@ def _map_arguments(goal: Goal, names: dict[str, str]) -> Goal:
 def _is_another(goal: Goal, task: Task, *, longer: bool = False) -> bool:
     """Whether a goal is valid, does not hold at the start, and neither contains the task's goal nor is part of it.
 
-    ``longer`` permits more atoms than the task's goal has, which may take more time.
+    With ``longer``, the goal may have more atoms than the task's goal and thus take more time to reach.
     """
     wanted, own = set(goal.atoms), set(task.goal.atoms)
     if wanted <= own or own <= wanted or next(flaws(task.scene, goal, ()), None) is not None:

@@ -38,7 +38,7 @@ _PART = re.compile(r"the (?P<part>(?:[\w-]+ )?[\w-]+) of the (?P<whole>[\w -]+)"
 
 @perturbation
 class Concise(TextPerturbation):
-    """Omits articles and the verbs that a location implies: ``bowl on stove``."""
+    """Omits articles, and verbs that a location implies: ``bowl on stove``."""
 
     kind = "words/concise"
 
@@ -63,12 +63,12 @@ class Concise(TextPerturbation):
 
 @perturbation
 class Reorder(TextPerturbation):
-    """Puts locations first, or the last step first: ``on the stove, put the bowl``."""
+    """Puts the location or the last step at the beginning: ``on the stove, put the bowl``."""
 
     kind = "words/reorder"
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Put the locations first, or the last step if two steps depend on each other."""
+        """Put the location of each step first; if two steps depend on each other, put the last step first."""
         steps = read_steps(text)
         if len(steps) == 2 and depends(steps[1], steps[0]):
             return _write_last_first(steps[1], steps[0])
@@ -102,12 +102,12 @@ class Passive(TextPerturbation):
 
 @perturbation
 class Verbose(TextPerturbation):
-    """Wraps the request in a wordy sentence."""
+    """Embeds the request in a wordy sentence."""
 
     kind = "words/verbose"
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Put the instruction into a randomly drawn sentence frame."""
+        """Insert the instruction into a randomly chosen sentence template."""
         plain = write_steps(read_steps(text))
         return VERBOSE_FRAMES[int(rng.integers(len(VERBOSE_FRAMES)))].format(plain)
 
@@ -141,7 +141,7 @@ class Synonyms(TextPerturbation):
     kind = "words/synonyms"
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Replace names with unambiguous synonyms, and verbs with randomly drawn synonyms."""
+        """Replace names with unambiguous synonyms, and verbs with randomly chosen synonyms."""
         names = synonyms_in(scene)
         pattern = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
 
@@ -162,12 +162,12 @@ class Synonyms(TextPerturbation):
 
 @perturbation
 class Semantic(TextPerturbation):
-    """Uses other verbs, prepositions and phrases; objects keep their names."""
+    """Uses other verbs, prepositions and phrases; the names of objects do not change."""
 
     kind = "words/semantic"
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Draw one of the variants."""
+        """Return a randomly chosen semantic variant of the instruction."""
         options = variants(text)
         return options[int(rng.integers(len(options)))]
 
@@ -194,7 +194,7 @@ def variants(text: str) -> tuple[str, ...]:
 def synonyms_in(scene: Scene) -> Mapping[str, str]:
     """Map each name of an object in a scene to a synonym, or to itself if it has none.
 
-    Categories that occur in no built-in task keep their names, because policies were not trained on them.
+    Categories that occur in no built-in task keep their names, because policies were not trained on these objects.
     """
     categories = {entity.category for entity in scene.entities}
     new = categories.intersection(unseen())
@@ -212,7 +212,7 @@ def synonyms_in(scene: Scene) -> Mapping[str, str]:
 
 
 def _write_last_first(step: Step, before: Step) -> str:
-    """Return two steps with the last one first: ``put the pot on the stove after turning it on``."""
+    """Return two steps as one phrase, last step first: ``put the pot on the stove after turning it on``."""
     if before.thing == step.target:
         earlier = f"{before.verb.phrase(phrases.pronoun(before.thing), 'ing')} {before.place}".rstrip()
     else:
@@ -221,7 +221,7 @@ def _write_last_first(step: Step, before: Step) -> str:
 
 
 def _vary(step: Step, *, alone: bool) -> list[Step]:
-    """Return other ways to express a step; longer ones are included only if it is the only step."""
+    """Return other phrases for a step; long phrases are included only if the instruction has a single step."""
     others = [replace(step, verb=verb) for verb in plain_synonyms(step.action, step.verb)]
     moved = replace(_direct(step), verb=verb_named("move"))
     match step.action:
