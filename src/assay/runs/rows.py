@@ -98,7 +98,7 @@ MOST = (
     "CASE WHEN effects IS NOT NULL "
     "THEN (SELECT CAST(coalesce(max(value), 0) AS REAL) FROM json_each(effects, '$.{}')) END"
 )
-"""SQL expression for the largest value over all objects in one side effect of an episode; 0 without this side effect."""
+"""SQL expression for the largest value over all objects in one side effect of an episode; 0 without it."""
 FRAME = f"""
 SELECT specs.id, key, experiment, condition, task, seed,
        coalesce(json_extract(spec, '$.start'), seed) AS start,
