@@ -20,18 +20,21 @@ if [ $# = 0 ]; then
   done
 fi
 
-journey() {
-  mkdir "$2" && cd "$2"
-  "$1" -m venv venv
-  venv/bin/pip install --quiet --disable-pip-version-check --constraint "$lock" "$wheel[video]"
-  venv/bin/assay --version
-  venv/bin/assay try oracle --tasks libero_goal/7 --seeds 1
-  venv/bin/assay run libero --policy oracle --tasks libero_goal/7 --seeds 1 --workers 1 --video all --out run.assay
-  ls run.videos/*.mp4
-  venv/bin/assay report run.assay --out report
-  test -s report/index.html
-  venv/bin/assay collect --tasks libero_goal/7 --episodes 1 --size 64 --out data
-  venv/bin/python - <<'END'
+# A script of its own: the shell ignores `set -e` inside a function that is the condition of an `if`.
+cat >"$work/journey.sh" <<'SH'
+set -eu
+python=$1 folder=$2 lock=$3 wheel=$4
+mkdir "$folder" && cd "$folder"
+"$python" -m venv venv
+venv/bin/pip install --quiet --disable-pip-version-check --constraint "$lock" "$wheel[video]"
+venv/bin/assay --version
+venv/bin/assay try --policy oracle --tasks libero_goal/7 --seeds 1
+venv/bin/assay run libero --policy oracle --tasks libero_goal/7 --seeds 1 --workers 1 --video all --out run.assay
+ls run.videos/*.mp4
+venv/bin/assay report run.assay --out report
+test -s report/index.html
+venv/bin/assay collect --tasks libero_goal/7 --episodes 1 --size 64 --out data
+venv/bin/python - <<'END'
 from pathlib import Path
 
 from assay.support.video import stills
@@ -40,12 +43,13 @@ from assay.support.video import stills
 ((number, frame),) = stills(path, [3], start=0.0, fps=20)
 assert (number, frame.width) == (3, 64), (number, frame)
 END
-}
+SH
 
+[ $# -gt 0 ] || echo "the wheel was built but not used: no Python 3.12 or 3.13 on this machine"
 status=0
 for python in "$@"; do
   name=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-  if (set -e; journey "$python" "$work/$name") >"$work/$name.log" 2>&1; then
+  if sh "$work/journey.sh" "$python" "$work/$name" "$lock" "$wheel" >"$work/$name.log" 2>&1; then
     echo "wheel works with Python $name ($(du -sm "$work/$name/venv" | cut -f1) MB)"
   else
     cat "$work/$name.log"

@@ -106,7 +106,8 @@ def perturbations_page() -> str:
 
 def json_page() -> str:
     """Return the measures of a JSON report, and the fields of each object in it."""
-    from assay.measures import MEASURES, Result
+    from assay.measures.measure import MEASURES
+    from assay.measures.result import Result
 
     lines = ["# JSON report", "", "## Measures", "", "| key | measure |", "| --- | --- |"]
     for name in MEASURES:

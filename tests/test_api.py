@@ -142,7 +142,7 @@ def test_invalid_arguments_are_rejected_before_a_file_is_created(tmp_path: Path)
         ({"policy": "idle", "video": "yes"}, RunError, "choose one of failures, all"),
         ({"policy": "idle", "tasks": 7}, TaskError, "a list of names"),
         ({"policy": "idle", "conditions": 7}, ExperimentError, "a list of names"),
-        ({"policy": "idle", "conditions": "nonsense"}, ExperimentError, "no condition 'nonsense' with these"),
+        ({"policy": "idle", "conditions": "nonsense"}, ExperimentError, "no condition 'nonsense' for these"),
         ({"policy": "idle", "assets": "nonsense"}, AssetError, "there is no asset pack 'nonsense'"),
     ):
         with pytest.raises(error, match=words):

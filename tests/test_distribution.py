@@ -78,7 +78,7 @@ def test_the_sdist_has_what_is_needed_to_build_and_test_and_no_caches(built: Pat
     assert {f"src/{name}" for name in _sources()} <= names
     parts = {part for name in names for part in name.split("/")}
     assert not {part for part in parts if part.endswith((".pyc", "_cache")) or part in ("__pycache__", "out")}
-    assert not {part for part in parts if part.startswith(".")} - {".gitignore"}
+    assert not {part for part in parts if part.startswith(".")} - {".gitignore", ".ci"}
 
 
 def test_the_index_is_told_name_version_and_pythons_and_is_given_no_relative_link(wheel: Path):

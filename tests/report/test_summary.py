@@ -26,7 +26,7 @@ def test_sentences_and_key_numbers_equal_the_measured_values(found: Profile):
     text = " ".join(describe_results(found)[0])
     rate, memory, failures = found["success_rate"], found["memorisation"].overall, found["failures"]
     assert f"in {rate.successes} of {rate.count} " in text and f"In {memory.alike} of {memory.count} " in text
-    assert f"{failures.far['max']} (" in text and f"(PRIDE) is {number(found['pride'].pride)}" in text
+    assert f"{failures.far['max']} (" in text and f"(PRIDE), is {number(found['pride'].pride)}" in text
     assert [each.name for each in describe_results(found)[1]] == [
         "success, perturbed",
         "success, control",

@@ -89,7 +89,7 @@ def test_experiment_has_a_condition_for_each_latency_and_a_control_without():
         ("latency?steps=0", {}, ExperimentError, "distinct numbers from 1"),
         ("latency?steps=2,2", {}, ExperimentError, "distinct numbers from 1"),
         ("libero", {"while_waiting": "hold"}, RunError, "--while-waiting requires a --latency above 0"),
-        ("libero", {"latency": "measured"}, RunError, "only `assay run` can measure it"),
+        ("libero", {"latency": "measured"}, RunError, "the latency is measured when a run starts"),
         pytest.param(
             *("tabletop", {"latency": 2, "tasks": None}, SpecError, "the world 'tabletop'"),
             marks=pytest.mark.extensions("tabletop"),

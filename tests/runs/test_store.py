@@ -224,3 +224,26 @@ def test_details_of_episodes_are_columns_and_survive_a_merge(
     with Store.reading(tmp_path / "both.assay") as store:
         missing, written = store.frame()[column]
         assert missing is None and written == (recorded if column == "progress" else json.dumps(recorded))
+
+
+def test_an_episode_that_replaces_an_error_in_a_merge_brings_its_own_details(tmp_path: Path, episode):
+    for name, outcome, progress in (("failed", Outcome.ERROR, 0.25), ("repeated", Outcome.SUCCESS, None)):
+        with Store.writing(tmp_path / f"{name}.assay") as store:
+            store.plan(PLAN)
+            store.append(1, episode(outcome, progress=progress))
+            store.describe(experiment="words", policy="oracle")
+    merge([tmp_path / "failed.assay", tmp_path / "repeated.assay"], tmp_path / "both.assay")
+    with Store.reading(tmp_path / "both.assay") as store:
+        assert store.frame()["progress"].to_list() == [None]
+
+
+def test_a_merged_run_can_be_merged_again(tmp_path: Path, episode):
+    for number in (1, 2):
+        with Store.writing(tmp_path / f"{number}.assay") as store:
+            store.plan(PLAN)
+            store.append(number, episode())
+            store.describe(experiment="words", policy="oracle")
+    merge([tmp_path / "1.assay"], tmp_path / "first.assay")
+    assert merge([tmp_path / "first.assay", tmp_path / "2.assay"], tmp_path / "both.assay") == 2
+    with Store.reading(tmp_path / "both.assay") as store:
+        assert store.meta["merged"] == ["first.assay", "2.assay"]

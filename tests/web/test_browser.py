@@ -26,7 +26,7 @@ WIDE, NARROW, PHONE = 1280, 800, 390
 def browser() -> Iterator[Any]:
     path = shutil.which("chromium")
     if path is None:
-        pytest.skip("no chromium here (scripts/ensure-chromium.sh)")
+        pytest.skip("no chromium here (scripts/ensure-system.sh)")
     with playwright.sync_playwright() as started:
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
         chromium = started.chromium.launch(executable_path=path, args=arguments)

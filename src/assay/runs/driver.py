@@ -20,7 +20,7 @@ MAX_CRASHES, MAX_KILLS = 2, 5
 MAX_OFFLINE_EPISODES_PER_WORKER = 3
 """Number of consecutive episodes per worker without a reachable policy server after which the run stops."""
 MAX_IDLE_DEATHS_PER_WORKER = 5
-"""Number of worker deaths per worker, without any executed episode, after which the run stops."""
+"""Number of deaths of idle workers, per worker and since the last executed episode, after which the run stops."""
 
 Watch = Callable[[EpisodeSpec | None, Episode | None], None]
 
@@ -91,6 +91,7 @@ def drive_stepwise(
             episode = event.episode
             watch(scheduler.record(event.number, episode), episode)
             done += 1
+            deaths.pop(None, None)
             errors += episode.outcome is Outcome.ERROR
             offline = offline + 1 if episode.transient else 0
             if offline >= MAX_OFFLINE_EPISODES_PER_WORKER * executor.workers:

@@ -211,9 +211,10 @@ def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
 
     Raises RunError if the file holds another run, and DeclinedError if the observer does not approve.
     """
-    is_new, is_useful = not plan.path.exists(), False
+    is_new = is_useful = False
     try:
         with Store.writing(plan.path) as store:
+            is_new = not store.planned and not store.meta  # known for certain only while the file is locked
             check_same_run(store, plan.provenance, empty_is_new=True)
             shard = None if plan.part is None else plan.part.description
             if store.planned and (stored := store.meta.get(SHARD)) != shard:

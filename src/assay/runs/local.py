@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from assay.episodes import LIBERO, world_servers
+from assay.episodes import world_servers
 from assay.episodes.episode import Episode
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PolicyError, RunError, traceback_of
@@ -39,7 +39,7 @@ class LocalProcesses(WorkerPool):
 
     def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See `Executor`."""
-        with _open_relay(self._config.policy) as self._address:
+        with _open_relay(self._config) as self._address:
             yield from super().execute(source, stopping)
 
     def _start(self) -> Worker:
@@ -136,9 +136,10 @@ def _work(pipe: Connection, config: WorkerConfig) -> None:
 
 
 @contextmanager
-def _open_relay(address: str) -> Iterator[str]:
+def _open_relay(config: WorkerConfig) -> Iterator[str]:
     """Yield the policy's address for the workers, which use a relay if it has ``batch=``. Raises PolicyError."""
-    client = world_servers(LIBERO).get(address.partition("://")[0])
+    address = config.policy
+    client = world_servers(config.world).get(address.partition("://")[0])
     if client is None or "batch=" not in address:
         yield address
         return

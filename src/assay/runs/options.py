@@ -22,7 +22,7 @@ MAX_SEEDS = 100_000
 Videos = Literal["failures", "all"]
 """Episodes for which videos are written."""
 Waiting = Literal["play", "hold", "align"]
-"""Behaviour of the robot during inference; see `assay.episodes.WhileWaiting`."""
+"""Behaviour of the robot during inference; see `assay.episodes.latency.WhileWaiting`."""
 Retry = Literal["transient", "errors", "nothing"]
 """Episodes with errors that a resumed run repeats."""
 Seeds = int | str | Iterable[int]

@@ -79,7 +79,7 @@ class RunPlan:
             raise RunError(f"--steps cannot be combined with {design.name}, which sets its own time limit")
         if options.latency == MEASURED:
             raise RunError(
-                "--latency measured: only `assay run` can measure it; pass a number of control steps"
+                "--latency measured: the latency is measured when a run starts; pass a number of control steps instead"
             )
         check_latency(world, options.latency)
         settings: dict[str, object] = {

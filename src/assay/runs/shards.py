@@ -116,7 +116,7 @@ def _merge_meta(merged: Store, part: Store) -> None:
     meta, fresh = merged.meta, part.meta
     if not meta:
         own = {name: value for name, value in fresh.items() if name != META}
-        merged.describe(**own, merged=[path.name])
+        merged.describe(**own | {"merged": [path.name]})
         return
     if difference := first_difference(fresh, meta):
         name, was, now = difference

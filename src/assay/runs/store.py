@@ -437,8 +437,9 @@ class Store(AbstractContextManager["Store"]):
             )
             parts = {"episodes": EPISODE, "trajectories": "steps, end_effector, gripper, actions", **DETAILS}
             for table, columns in parts.items():
+                self._db.execute(f"DELETE FROM main.{table} WHERE id IN (SELECT mine FROM taken)")
                 self._db.execute(
-                    f"INSERT OR REPLACE INTO main.{table} (id, {columns}) "
+                    f"INSERT INTO main.{table} (id, {columns}) "
                     f"SELECT mine, {columns} FROM taken JOIN other.{table} ON id = theirs"
                 )
             self._db.execute("DROP TABLE taken")

@@ -21,7 +21,7 @@ from assay.errors import RenderingError
 BACKENDS = ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa", "glfw")
 """Backends, in the order in which they are tested."""
 PACKAGES = "libegl1 libgl1 libopengl0 libgl1-mesa-dri"
-"""Debian and Ubuntu packages that provide software GL; scripts/ensure-gl.sh installs them."""
+"""Debian and Ubuntu packages that provide software GL; scripts/ensure-system.sh installs them."""
 INSTALL_HINT = f"apt-get install {PACKAGES}"
 _WORKS = "ASSAY_GL_WORKS"
 """Environment variable that passes the tested backend on to child processes."""

@@ -161,7 +161,7 @@ def test_an_invalid_action_is_an_error_and_an_episode_left_before_acting_a_trans
     recorder.reset(0)
     recorded = episode(tmp_path, 3)
     assert (recorded.outcome, recorded.transient) == (Outcome.ERROR, True)
-    assert "before it acted" in recorded.error
+    assert "before any action" in recorded.error
 
 
 def test_a_garbage_collected_episode_counts_when_the_script_continues(recorder: Recorder, tmp_path: Path):

@@ -139,7 +139,7 @@ def test_questions_can_be_answered_with_the_keyboard(address: str, questions, ke
     playwright: Any = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     path = shutil.which("chromium")
     if path is None:
-        pytest.skip("no chromium here (scripts/ensure-chromium.sh)")
+        pytest.skip("no chromium here (scripts/ensure-system.sh)")
     with playwright.sync_playwright() as started:
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = started.chromium.launch(executable_path=path, args=arguments)

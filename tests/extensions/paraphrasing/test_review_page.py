@@ -28,7 +28,7 @@ TABLE = [
 def page(tmp_path: Path) -> Any:
     path = shutil.which("chromium")
     if path is None:
-        pytest.skip("no chromium here (scripts/ensure-chromium.sh)")
+        pytest.skip("no chromium here (scripts/ensure-system.sh)")
     file = tmp_path / "review.html"
     file.write_text(_review_page(TABLE, list(verify(TABLE)), {}, name="grid.csv"), encoding="utf-8")
     with playwright.sync_playwright() as started:

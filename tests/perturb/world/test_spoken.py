@@ -98,7 +98,7 @@ def test_what_would_make_the_words_untrue_is_rejected_with_the_words():
 
 
 def test_two_things_that_look_the_same_do_not_change_places():
-    with pytest.raises(PerturbationError, match="has no object"):
+    with pytest.raises(PerturbationError, match="there is no object with which"):
         apply_perturbations(tasks.load("libero_10/8"), Swap("moka_pot_1", "moka_pot_2"), seed=0)
 
 
