@@ -58,7 +58,6 @@ REFUSALS = {
     "report broken.assay --json -": "broken.assay: not a run",
     "report a.assay --out a.assay": "a.assay cannot be written: it is a file",
     "tasks export libero_goal/3 --bddl folder": "folder: expected a file",
-    "report a.assay --paper libero-xx --out x": "did you mean 'libero-x'?",
     f"{RUN} --workers=-1": "expected a number >= 0",
     f"{RUN} --workers=two": "expected an integer",
     "report a.assay --json a.assay/no.json": "a.assay/no.json cannot be written",
@@ -111,7 +110,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("command", "reason"), REFUSALS.items(), ids=REFUSALS)
+PAPER = pytest.param(
+    "report a.assay --paper libero-xx --out x",
+    "did you mean 'libero-x'?",
+    marks=pytest.mark.extensions("papers"),
+    id="an unknown paper",
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"), [*(pytest.param(*case, id=case[0]) for case in REFUSALS.items()), PAPER]
+)
 def test_invalid_input_is_refused_in_one_line_before_anything_is_written(
     assay: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatch, command: str, reason: str
 ):

@@ -91,6 +91,7 @@ def test_a_cell_of_the_heat_map_leads_to_its_episodes(page):
     page.get_by_role("link", name="object habitual, action hint").click()
     expect(page.locator("table.episodes tbody tr")).to_have_count(2)
     assert page.title() == "Episodes of blind · Assay"  # what the instruction would do if it could
+    page.wait_for_load_state()  # the script of the page listens to the choice
     page.get_by_label("outcome").select_option("failure")  # applies at once
     expect(page.locator("p.empty")).to_contain_text("No episode matches these filters")
 

@@ -112,6 +112,7 @@ def test_a_folder_with_other_files_is_rejected(tmp_path: Path):
         write_scenes(tmp_path, ORDER, 1)
 
 
+@pytest.mark.extensions("learn")
 def test_generated_tasks_work_in_other_commands(
     no_assets: Path, assay: Callable[..., Any], tmp_path: Path, drawing: str
 ):

@@ -125,6 +125,7 @@ def test_environments_in_processes_keep_their_instructions():
     several.close()
 
 
+@pytest.mark.extensions("tabletop")
 def test_invalid_arguments_are_refused():
     for task, options, error, words in (
         ("libero_goal", {}, TaskError, "selects 10 tasks; expected a single one"),
