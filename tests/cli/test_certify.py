@@ -60,7 +60,7 @@ def test_unsolvable_scenes_are_counted_apart_and_all_reasons_are_listed(assay: R
             solved = Certificate(ClaimVerdict.SOLVED, 9) if not spec.perturbations else moved
             cache.add(claim(spec), Certificate(ClaimVerdict.NOTHING) if gone else solved)
     said = assay("certify", "factors?over=remove,jitter", "--tasks", "libero_goal/1", "--seeds", "23")
-    assert said.status == 0 and "46 more scenes unsolvable by design" in said.out
+    assert said.status == 0 and "46 more scenes, unsolvable by design" in said.out
     assert _row(said.out, "factors/remove")[1:] == ["0/0", "-", "-"]
     assert _row(said.out, "all")[1:] == ["23/46", "50.0 %", "9"]
     assert said.out.count("1 x cannot be placed: no room") == 20 and "... and 3 other reasons" in said.out

@@ -19,7 +19,7 @@ def test_compare_fits_into_80_columns_and_counts_unmatched_episodes(assay: Calla
     for name in ("all, including controls", "control"):
         assert {"10", "100.0", "0.0", "\N{MINUS SIGN}100.0", "0.002"} <= set(rows[name])
     assert "10 shared episodes" in said.out
-    assert "good: 10 shared, 2 not matched, 0 errors" in said.out
+    assert "good: 10 shared episodes, 2 unmatched, 0 errors" in said.out
 
 
 def test_compare_gives_json(assay: Callable, tmp_path: Path):

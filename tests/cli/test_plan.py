@@ -66,7 +66,7 @@ def test_long_run_needs_yes_without_a_terminal(assay: Run, tmp_path: Path, monke
     command = (*RUN.split(), "--seeds", "3", "--out", out)
     said = assay(*command)
     assert said.status == 2 and not out.exists()
-    assert "this takes about 3 h 00 min: 3 episodes" in said.err and "pass --yes to start it" in said.err
+    assert "this run takes about 3 h 00 min: 3 episodes" in said.err and "pass --yes to start it" in said.err
     said = assay(*command, "--dry-run")
     assert said.status == 0 and "3 episodes" in said.out and not out.exists()
     said = assay(*command, "--yes")

@@ -46,7 +46,7 @@ def serving() -> Iterator[Callable[..., tuple[subprocess.Popen[str], str]]]:
 
 def test_serve_prints_its_address_answers_and_ends_cleanly_on_ctrl_c(serving: Run):
     process, said = serving("random", "--port", "0", "--replan", "3")
-    assert said.startswith("random is at openpi://127.0.0.1:") and said.endswith("(Ctrl-C to stop)\n")
+    assert said.startswith("serving random at openpi://127.0.0.1:") and said.endswith("(Ctrl-C to stop)\n")
     with connect(f"ws://{said.split()[3].rpartition('/')[2]}") as connection:
         assert codec.decode(connection.recv(5), max_bytes=2**20)["policy"] == "random"
         connection.send(codec.encode_openpi({"observation/state": np.zeros(8), "prompt": "stack"}))

@@ -87,7 +87,7 @@ def test_an_invalid_action_is_rejected_and_does_nothing(env: Env):
         ([[0.0] * 7], r"has shape \(1, 7\)"),
         ([float("nan")] * 7, "7 finite numbers"),
         (None, r"has shape \(\)"),
-        ("forward", "7 numbers, not str"),
+        ("forward", "7 numbers, got str"),
     ):
         play = Stepwise(env, SPEC)
         with pytest.raises(PolicyError, match=reason):

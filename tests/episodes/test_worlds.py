@@ -113,7 +113,7 @@ def test_the_checker_finds_a_flawed_environment():
         (Forgetful, "running a spec again in the same Env"),
         (Global, "running a spec in another Env"),
         (Foreseeing, "differs from its control before that step"),
-        (Flat, "expected uint8, (height, width, 3)"),
+        (Flat, "expected a uint8 array of shape (height, width, 3)"),
         (Env, "Env has no reset and no step and no succeeded"),
     ):
         world = CountingWorld()

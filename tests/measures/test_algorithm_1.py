@@ -172,5 +172,5 @@ def test_minimum_number_of_successes_depends_on_the_rule(log):
     paths = Paths.of(store.trajectories())
     paper = failures(few, paths, PAPER)
     assert paper.unjudged == paper.overall.unjudged == 0 and paper.near["max"] == 0, "only itself is as near"
-    with pytest.raises(MeasureError, match="no task has 5 successes"):
+    with pytest.raises(MeasureError, match="no task has the 5 successes"):
         failures(few, paths)

@@ -151,11 +151,11 @@ def test_missing_data_raises_with_the_reason(run, made):
     for measure, change, reason in (
         (pride, {"s_k": 1.0, "s_t": 1.0}, "no paraphrase differs"),
         (pride, {"s_k": None}, "no episode has s_k"),
-        (overestimation, {}, "no paraphrase succeeds"),
+        (overestimation, {}, "no episode with a paraphrase succeeds"),
         (object_gap, {}, "needs paraphrases that keep"),
     ):
         frame = run(paraphrase(made, False, number, **change) for number in range(3)).frame()
         with pytest.raises(MeasureError, match=reason):
             measure(frame)
-        with pytest.raises(MeasureError, match=r"[01] scored cells"):
+        with pytest.raises(MeasureError, match=r"4 scored cells; found [01]"):
             distance_correlation(grid(frame))

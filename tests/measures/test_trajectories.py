@@ -90,7 +90,7 @@ def test_failures_are_judged_only_with_paths_and_successes(run, made):
     bare, lost = run([made(True), made(False, seed=1)]), run([made(False, hand=path_to((0.1, 0, 0)))])
     with pytest.raises(MeasureError, match="no episode in an unchanged world has a trajectory"):
         judged(bare)
-    with pytest.raises(MeasureError, match="no task has 5 successes"):
+    with pytest.raises(MeasureError, match="no task has the 5 successes"):
         judged(lost)
     won = run(made(True, seed=seed, hand=path_to((0.1, 0, 0), wiggle=0.01, seed=seed)) for seed in range(5))
     found = judged(won)

@@ -43,7 +43,7 @@ def test_only_a_significant_loss_is_reported_as_a_cost(tmp_path: Path, write, ma
     episodes += [made(seed > 0, "kept", {"axis": "world"}, seed=seed) for seed in range(20)]
     text = " ".join(describe_results(measured(write(tmp_path / "run.assay", episodes)))[0])
     assert "Changes to the words cost 100.0 points" in text
-    assert "Under changes to the world, success goes from 100 % to 95 % of 20 pairs" in text
+    assert "Under changes to the world, success changes from 100 % to 95 % over 20 pairs" in text
     assert "significant effect" not in text, "verdicts are the diagnosis's alone"
     assert "losses: lost (100 % to 0 %)." in text
 

@@ -124,7 +124,9 @@ def test_terminal_summary_has_settled_and_open_thresholds(tmp_path: Path, write,
     about = {"experiment": "search", "search": {"level": 0.5, "confidence": 0.95, "pairs": pairs}}
     run = write(tmp_path / "run.assay", episodes, **about)
     text = "\n".join(line for lines in _terminal_summary([RunReport.read(run)]) for line, _ in lines)
-    assert "- Success is lost along distance at 0.1 to 0.2 m in libero_goal/1 (confidence 95 % each)." in text
+    assert (
+        "- Success is lost along distance at 0.1 to 0.2 m in libero_goal/1 (each at 95 % confidence)." in text
+    )
     assert (
         "- The threshold along distance is not yet determined: unknown (the budget is used up) in libero_goal/2."
         in text
@@ -169,7 +171,7 @@ def test_unjudged_failures_count_in_rates_over_all_episodes_and_in_the_note(foun
     assert (column(table, "near"), column(table, "far"), column(table, "n")) == ([4, 4], [8, 8], [32, 33])
     assert column(table, "far, of all") == pytest.approx([8 / 32, 8 / 33])
     assert column(table, "far, of failures") == pytest.approx([8 / 12, 8 / 12])
-    assert "All includes 1 failure that could not be judged" in table.note
+    assert "The row all includes 1 failure that could not be judged" in table.note
 
 
 def test_types_of_paraphrase_add_up(found):

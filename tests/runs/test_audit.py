@@ -33,7 +33,7 @@ def test_world_without_valid_auditors_is_refused(monkeypatch: pytest.MonkeyPatch
         ((), "does not declare any policies that lack an input"),
         (
             (("blind", "ears"),),
-            "an audit policy is declared to lack an unknown input 'ears'; choose from words",
+            "an audit policy is declared to lack 'ears', which is no input; choose from words",
         ),
     ):
         monkeypatch.setattr(type(WORLDS["libero"]), "traits", replace(traits, auditors=auditors))

@@ -33,7 +33,7 @@ def test_failures_name_file_line_and_reason_and_warnings_do_not_fail(tmp_path: P
     assert result.failures == [
         FileProblem(f"{tmp_path}/bad.bddl", line, "unknown section ':gaol'; did you mean ':goal'?"),
         FileProblem(
-            f"{tmp_path}/huge.bddl", None, "is larger than 5,000,000 bytes, so it is not a task file"
+            f"{tmp_path}/huge.bddl", None, "the file is larger than 5,000,000 bytes, so it is not a task file"
         ),
     ]
     assert (result.files, result.read, result.round_trip) == (3, 1, 1)

@@ -105,11 +105,11 @@ def test_a_mistake_is_one_line_with_file_line_and_reason(old: str, new: str, lin
     [
         (b"", "x.bddl:1: the file is empty"),
         (b" \n; only a comment\n", "x.bddl:1: the file is empty"),
-        (b"(define\n\xff\xfe)", "x.bddl:2: is not a text file: byte 0xff is not UTF-8"),
-        (b"(define\n\n\0)", "x.bddl:3: is not a text file: it contains a zero byte"),
+        (b"(define\n\xff\xfe)", "x.bddl:2: the file is not text: byte 0xff is not UTF-8"),
+        (b"(define\n\n\0)", "x.bddl:3: the file is not text: it contains a zero byte"),
         (b"(" * 1_000_000, "x.bddl:1: parentheses are nested more than 64 levels deep"),
         (b"(define (problem " + b"x" * 100_000 + b"))", "x.bddl:1: section ':language' is missing"),
-        (b" " * 5_000_001, "x.bddl: is larger than 5,000,000 bytes, so it is not a task file"),
+        (b" " * 5_000_001, "x.bddl: the file is larger than 5,000,000 bytes, so it is not a task file"),
     ],
     ids=["empty", "comment", "binary", "zero", "deep", "long word", "huge"],
 )

@@ -263,7 +263,7 @@ def test_ctrl_c_ends_the_server_cleanly(tmp_path: Path):
         [ASSAY, "ui", tmp_path, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
-    assert f"{tmp_path} is at http://127.0.0.1:" in process.stdout.readline()
+    assert f"serving {tmp_path} at http://127.0.0.1:" in process.stdout.readline()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")

@@ -198,6 +198,6 @@ def _table(examined: Sequence[ExaminedPolicy], parts: Sequence[DemoExperiment]) 
         "Success",
         (Column("policy"), *(Column(name) for name in names)),
         tuple((result.policy, *(cell(result.rates[name]) for name in names)) for result in examined),
-        "Successes where success is expected, with 95 % intervals in percent: all episodes of libero, perturbed "
-        "episodes of the other experiments.",
+        "Successes in episodes in which success is expected, with 95 % intervals in percent. For libero, all episodes "
+        "count; for the other experiments, only perturbed ones.",
     )

@@ -208,7 +208,8 @@ class Episodes(Mapping[str, "RecordedEpisode"]):
         matches = [name for name in self._numbers if name.startswith(key)] if key else []
         if len(matches) != 1:
             raise KeyError(
-                f"{self._run.path}: {len(matches)} recorded episodes have a key that begins with '{key}'"
+                f"{self._run.path}: expected one recorded episode with a key that begins with '{key}', "
+                f"got {len(matches)}"
             )
         return RecordedEpisode(self._run, matches[0], self._numbers[matches[0]])
 

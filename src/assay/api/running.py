@@ -263,7 +263,7 @@ def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
     if odd := [lacks for _, lacks in auditors if lacks not in kinds]:
         valid = ", ".join(filter(None, kinds))
         raise RunError(
-            f"audit: world '{design.world}': an audit policy is declared to lack an unknown input '{odd[0]}'; "
+            f"audit: world '{design.world}': an audit policy is declared to lack '{odd[0]}', which is no input; "
             f"choose from {valid}, or ''"
         )
     probes = [Probe(name, name, kinds[lacks]) for name, lacks in auditors]

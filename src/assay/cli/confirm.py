@@ -45,7 +45,7 @@ class ConfirmingDisplay(RunDisplay):
         size = f"about {duration(seconds)}: {len(plan.specs):,} episodes ({pace.source})"
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise RunError(
-                f"this takes {size}; pass --yes to start it, or use assay plan to find a smaller run"
+                f"this run takes {size}; pass --yes to start it, or use assay plan to find a smaller run"
             )
         self.__exit__()  # no episode is running: Ctrl-C stops the question at once
         try:

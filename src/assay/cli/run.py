@@ -276,7 +276,7 @@ def _print_seed_counts(estimate: Forecast) -> None:
         losses = [test.detectable(estimate.success) for test in scaled.tested]
         points = [100 * loss for loss in losses if loss is not None]
         ends = dict.fromkeys(f"{point:.0f}" for point in (min(points), max(points))) if points else ("-",)
-        few = f"; {losses.count(None)} of {len(losses)} changes: none" if points and None in losses else ""
+        few = f"; none for {losses.count(None)} of {len(losses)} changes" if points and None in losses else ""
         time = "-" if scaled.seconds is None else duration(scaled.seconds)
         rows.append((str(seeds), f"{scaled.episodes:,}", time, " to ".join(ends) + few))
     print_rows(right("seeds", "episodes", "time", "smallest detectable loss under each change, points"), rows)

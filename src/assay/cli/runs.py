@@ -131,7 +131,7 @@ def report(
             say(f"for a paper: {out / FOLDER}", aside=is_aside)
             if wide:
                 say(
-                    f"drawn as wide as a page, because a column is too narrow: {', '.join(wide)}",
+                    f"drawn at page width, because a column is too narrow: {', '.join(wide)}",
                     aside=is_aside,
                 )
     for reason in left_out.values():
@@ -273,7 +273,8 @@ def compare(
     say(comparison.note)
     for name in runs:
         unmatched, errors = comparison.unmatched[name], comparison.errors[name]
-        say(f"{name}: {comparison.shared} shared, {unmatched} not matched, {number_of(errors, 'error')}")
+        shared = number_of(comparison.shared, "shared episode")
+        say(f"{name}: {shared}, {unmatched} unmatched, {number_of(errors, 'error')}")
 
 
 def _show_contrasts(pair: tuple[str, str], contrasts: Sequence[RunContrast]) -> None:

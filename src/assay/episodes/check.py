@@ -160,13 +160,14 @@ def _env_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
         if not isinstance(record, Record):
             yield f"record() returns {type(record).__name__}; expected assay.plugin.Record"
         if path is not None and path.end_effector.shape not in ((0, 3), (1, 3), (2, 3)):
-            yield f"record().trajectory.end_effector: {path.end_effector.shape}; expected (2, 3)"
+            yield f"record().trajectory.end_effector has shape {path.end_effector.shape}; expected (2, 3)"
         if path is not None and path.gripper.shape != path.end_effector.shape[:1]:
             yield f"record().trajectory.gripper: {path.gripper.shape}; expected {path.end_effector.shape[:1]}"
         with suppress(WorldError):  # a world without videos
             frame = env.frame(observation)
             if getattr(frame, "dtype", None) != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
-                yield f"{name}.frame() returns {getattr(frame, 'shape', frame)!r}; expected uint8, (height, width, 3)"
+                got = getattr(frame, "shape", frame)
+                yield f"{name}.frame() returns {got!r}; expected a uint8 array of shape (height, width, 3)"
     finally:
         env.close()
 

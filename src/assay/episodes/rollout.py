@@ -122,13 +122,13 @@ def _decide(policy: Policy, play: Stepwise, *, late: bool) -> tuple[np.ndarray, 
     with suppress(Exception):  # ragged, or not convertible to an array
         raw = np.asarray(answer)
     if raw.dtype.kind not in "fiub":
-        raise PolicyError(f"{name}: returned {type(answer).__name__}, not an array of numbers")
+        raise PolicyError(f"{name}: the policy returned {type(answer).__name__}, not an array of numbers")
     with np.errstate(all="ignore"):  # overflow is caught below
         actions = raw.astype(np.float32)  # a copy with the stored precision, so that episodes can be replayed
     if actions.ndim != 2 or actions.shape[1] != size or not 1 <= len(actions) <= MAX_CHUNK:
         raise PolicyError(
-            f"{name}: returned shape {actions.shape}; expected (k, {size}) with k from 1 to {MAX_CHUNK}"
+            f"{name}: the actions have shape {actions.shape}; expected (k, {size}) with k from 1 to {MAX_CHUNK}"
         )
     if not np.isfinite(actions).all():
-        raise PolicyError(f"{name}: returned values that are not finite")
+        raise PolicyError(f"{name}: the policy returned values that are not finite")
     return actions, len(actions) if executed is None else executed

@@ -102,7 +102,7 @@ class Stepwise:
         try:
             chosen = np.asarray(action, np.float32)
         except (TypeError, ValueError):
-            raise PolicyError(f"the action should be {size} numbers, not {type(action).__name__}") from None
+            raise PolicyError(f"expected an action of {size} numbers, got {type(action).__name__}") from None
         if chosen.shape != (size,) or not np.isfinite(chosen).all():
             raise PolicyError(f"the action has shape {chosen.shape}; expected {size} finite numbers")
         return self.advance(chosen, absolute=absolute)

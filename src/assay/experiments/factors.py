@@ -193,7 +193,7 @@ def factors(over: tuple[str, ...] = ("words", "world", "senses"), halvings: int 
         design = f"{2 ** (len(over) - halvings)} of {2 ** len(over)} combinations (resolution {roman})"
     return Experiment(
         name="factors",
-        about=f"{design} of {', '.join(over)}: which of them breaks a policy?",
+        about=f"{design} of {', '.join(over)}: which of these changes break a policy?",
         variants=lambda task: _variants(task, over, halvings),
         certified=True,
     )

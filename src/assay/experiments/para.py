@@ -181,7 +181,7 @@ def corruption(counterfactual: int = 1) -> Experiment:
 
     return Experiment(
         name="corruption",
-        about="Reworded, scrambled, empty and other tasks' instructions: does the policy need its instruction?",
+        about="Reworded, scrambled, empty or different instructions: does the policy need its instruction?",
         variants=variants,
     )
 

@@ -173,8 +173,8 @@ class Comparison(Result):
         """Description of the statistical methods."""
         return (
             f"{plural(self.shared, 'shared episode')}; 95 % Newcombe intervals over starts and wordings; p: the larger "
-            "p value of an exact test over starts (McNemar's, if each has one episode) and a t test over starts and "
-            "wordings; Holm p: with Holm's correction."
+            "p value of an exact test over starts (McNemar's, if each start has one episode) and a t test over starts "
+            "and wordings; Holm p: with Holm's correction."
         )
 
     def verdicts(self, first: str | None = None, second: str | None = None) -> list[str]:
@@ -517,6 +517,6 @@ def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
         f"{plural(max(result.pairs for result in overall), 'pair')} of episodes. Lines: 95 % intervals over starts and "
         f"wordings. Holm p: exact test over starts with Holm's correction; filled marks: p < {SURE:g}."
     )
-    along = "difference between the drops, points (right: second run is more robust)"
+    along = "difference between the drops, points (right: the second run is more robust)"
     name, title = f"robustness{suffix}", "Comparison of robustness"
     return forest_drawing(name, title, caption, groups, along=along, heads=("Holm p",), unit="points")

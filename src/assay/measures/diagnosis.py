@@ -271,7 +271,7 @@ def _with_headline(
         reason = None
         if starts and all(result.rows["seed"].n_unique() < 2 for result in starts):
             reason = Untested(
-                Flaw.NOTHING, STARTS.name, True, ("a single seed is too few; use at least 2 seeds",)
+                Flaw.NOTHING, STARTS.name, True, ("one seed is not enough; use at least 2 seeds",)
             )
         no_test = (Verdict.CANNOT_TELL, Claim.UNTESTED, None, (), None)
         return [*rest, Finding(Flaw.NOTHING, *no_test, untested=reason)]

@@ -73,7 +73,7 @@ class OwnFlaw:
     """Claim about a policy that has the flaw, such as ``Walks in circles``."""
     absent: str
     """Claim about a policy shown not to have the flaw, such as ``Goes straight``."""
-    lacking: str = "no episode in which only this was changed has a successful control"
+    lacking: str = "no episode in which only this aspect was changed has a successful control"
     """Reason given if the runs could not test the flaw."""
     consequences: tuple[str, ...] = ()
     """Flaws that this one can cause."""
@@ -83,7 +83,7 @@ ABSENT: Mapping[str, str] = {Flaw.UNABLE: "Performs the tasks", Flaw.WORDING: "R
 """Claim about a policy shown not to have a flaw, by flaw."""
 _NO_OTHER_REQUEST = "no run has instructions that do not request the task"
 LACKING: Mapping[tuple[str, str], str] = {
-    ("memorisation", Flaw.MEMORISES): "no run moves the object of the task by 10 cm or more",
+    ("memorisation", Flaw.MEMORISES): "in no run is the object of the task moved by 10 cm or more",
     ("memorisation", Flaw.IGNORES_WORDS): _NO_OTHER_REQUEST,
     ("nonsense", Flaw.IGNORES_WORDS): _NO_OTHER_REQUEST,
     ("failures", Flaw.MISSES): "no run has failed controls that can be compared with successful trajectories",

@@ -98,7 +98,7 @@ def verdict_sentences(judgement: Judgement) -> list[str]:
         shared = plural(judgement.overall.pairs, "shared episode")
         basis = f"{shared}{errors}. Tests and intervals are those of assay compare"
     level = percent(1 - judgement.alpha, 0)
-    return [*texts, f"{basis}, at {level}, and hold jointly for all conditions; tasks are fixed."]
+    return [*texts, f"{basis}, at {level} confidence, jointly for all conditions; tasks are fixed."]
 
 
 def _describe_overall(judgement: Judgement) -> str:

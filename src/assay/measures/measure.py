@@ -172,7 +172,7 @@ class Measure(Generic[T_co]):
     def draw_runs(self, results: Mapping[str, Any]) -> Any:
         """Return the first panel's drawing of several runs, given their results by run name."""
         draw = self.panels[0].runs
-        assert draw is not None, f"{self.name} has no drawing for several runs"
+        assert draw is not None, f"{self.name} has no drawing that compares several runs"
         return draw(results)
 
     def applies(self, run: RunData) -> bool:

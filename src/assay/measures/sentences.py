@@ -333,7 +333,7 @@ def _repeating_tasks(finding: Finding, call: Calls) -> str:
     if len(repeating) < len(judged):
         return f"all of them in {names}, out of {len(judged)} judged tasks"
     only = "the only task" if len(repeating) == 1 else "the only tasks"
-    return f"all of them in {names}, {only} of {total} that could be judged"
+    return f"all of them in {names}, {only} that could be judged, out of {total}"
 
 
 def _describe_names(finding: Finding, first: Evidence) -> tuple[str, str]:

@@ -222,7 +222,7 @@ def describe_shortcuts(result: Shortcuts) -> list[str]:
             result.conditions(probe, solved)
             for solved in (Solved.YES, Solved.NO, Solved.OPEN, Solved.UNKNOWN)
         )
-        parts = [f"{probe.title}: all episodes ended in an error in {_join_names(broken)}"] if broken else []
+        parts = [f"{probe.title}: all episodes of {_join_names(broken)} ended in an error"] if broken else []
         judged = len(expected) - len(broken)
         if judged and len(undecided) == judged:
             scope = "the only condition" if judged == 1 else f"all {plural(judged, 'condition')}"

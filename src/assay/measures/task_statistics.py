@@ -177,13 +177,13 @@ def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
                 used[1][far] += count
 
     merged_note = " ".join(
-        f"The {len(part) - MOST_CATEGORIES} rarest {what} are merged into {OTHERS}."
+        f"Only the {MOST_CATEGORIES} most frequent {what} are shown; the rest are merged into {OTHERS}."
         for what, part in (("objects", result.objects), ("containers", result.containers))
         if len(part) > MOST_CATEGORIES
     )
     caption = (
         f"{plural(result.all.tasks, 'task')}; numbers count tasks. Each band is one line of a goal, in the colour of "
-        f"its predicate; its width is its number of tasks. {NOTHING}: the predicate has no container. {merged_note}"
+        f"its predicate; its width shows the number of tasks. {NOTHING}: the predicate has no container. {merged_note}"
     ).strip()
     title = f"{of}: predicates, objects and containers" if of else "Predicates, objects and containers"
     rows = max(len(column) for column in columns)

@@ -40,7 +40,8 @@ SECTIONS: Mapping[str, str] = {
     "Reliance on the prompt": "If the prompt no longer specifies the task, a policy that "
     "follows the prompt succeeds only by chance.",
     "Tasks and levels": "Level L1 has new positions, L2 new combinations of shape and texture, L3 new objects, and "
-    "L4 new tasks. If mistakes are allowed, an episode has ten actions, or twice the minimum; otherwise, the minimum.",
+    "L4 new tasks. The limit is the minimum number of actions or, if mistakes are allowed, the larger of ten and twice "
+    "the minimum.",
     "Success and drops": "Every perturbed episode is paired with its control: the same task and "
     "seed without perturbations.",
     "Beyond success": "The progress of failed episodes, whether success persists after the gripper opens, and the "

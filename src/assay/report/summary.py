@@ -110,9 +110,9 @@ def banners(report: RunReport) -> list[str]:
         )
     if report.stopped:
         lines.append(
-            f"Stopped early: {plural(len(report.stopped), 'condition')} were stopped when their stopping rule was met. "
-            "Their rates are biased away from the tested value. Intervals of their rates and p values of differences "
-            "from the control account for early stopping; intervals of differences and other tests do not."
+            f"Stopped early by a stopping rule: {plural(len(report.stopped), 'condition')}. "
+            "Rates of such conditions are biased away from the tested value. Their intervals and the p values of "
+            "differences from the control account for early stopping; intervals of differences and other tests do not."
         )
     rate = profile.get(SUCCESS_RATE)
     is_demonstrator = str(report.meta.get("policy")).partition("?")[0] == report.world.demonstrator

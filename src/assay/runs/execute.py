@@ -223,7 +223,7 @@ def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
                     f"{plan.path}: contains {held}, which this command cannot resume; choose another --out"
                 )
             if not observer.approve(plan):
-                raise DeclinedError(f"{plan.path}: not started")
+                raise DeclinedError(f"{plan.path}: the run was not started")
             describe(store, plan.provenance, conditions=plan.experiment.conditions)
             states = plan.options.states
             values = {"label": plan.label, "states_folder": states and str(states.absolute()), SHARD: shard}

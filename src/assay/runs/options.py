@@ -57,7 +57,7 @@ class RunOptions:
     latency: int | Literal["measured"] = field(default=0, metadata={"metavar": "K|measured"})
     """Inference latency in control steps (50 ms); `measured` times the policy once before the run."""
     while_waiting: Waiting | None = None
-    """During inference, `play` the last chunk (default), `hold` still, or `align` (`play`, skip late actions)."""
+    """During inference, `play` the last chunk (default), `hold` still, or `align`: play, then skip overdue actions."""
     retries: int = field(default=1, metadata={"minimum": 0})
     """Number of times to retry an episode that ended in an error."""
     until: str | None = field(default=None, metadata={"metavar": "RULE"})

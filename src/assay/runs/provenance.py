@@ -76,7 +76,7 @@ def check_same_run(store: Store, fresh: dict[str, object], *, empty_is_new: bool
                 f"version of a policy: start a new run with --out {store.path.with_stem(f'{store.path.stem}-2')}"
             )
         raise RunError(
-            f"{store.path} holds a run with {name} {was}, not {now}; choose another --out, or delete it"
+            f"{store.path} holds a run with {name} {was}, not {now}; choose another --out, or delete this file"
         )
 
 

@@ -66,6 +66,6 @@ def _store(store: Store, plan: RunPlan, observer: Observer) -> list[EpisodeSpec]
     """Store a plan and return its episodes, excluding other episodes that the run may contain."""
     ending = store_plan(store, plan, observer)
     if ending.left:
-        raise RunError(f"{ending.left} scenes were not certified; start the run again to continue")
+        raise RunError(f"scenes not yet certified: {ending.left}; start the run again to continue")
     planned = {(spec.condition, spec.task, spec.seed) for spec in plan.specs}
     return [spec for spec in store.specs() if (spec.condition, spec.task, spec.seed) in planned]

@@ -177,17 +177,17 @@ def read_trajectory(steps: int, *blobs: bytes) -> Trajectory:
         # Bounded: a few bytes could expand to gigabytes.
         raw = unpacking.decompress(blob, 4 * (steps + 1) * MAX_VALUES_PER_STEP)
         if unpacking.unconsumed_tail or not unpacking.eof:
-            raise ValueError("more values than its number of steps allows")
+            raise ValueError("its trajectory has more values than its number of steps allows")
         parts.append(np.ascontiguousarray(np.frombuffer(raw, np.uint8).reshape(4, -1).T).view("<f4").ravel())
         if not np.isfinite(parts[-1]).all():
-            raise ValueError("non-finite numbers")
+            raise ValueError("its trajectory contains non-finite numbers")
     positions, gripper, actions = parts
     # Imported logs have no position after the last action, or no trajectory.
     count = steps if len(gripper) in (0, steps) else len(gripper) - 1
     width = len(actions) // count if len(actions) else 7
     path = Trajectory(positions.reshape(-1, 3), gripper, actions.reshape(-1, width))
     if len(path.end_effector) not in (0, len(gripper)) or len(path.actions) not in (0, count):
-        raise ValueError("its arrays differ in length")
+        raise ValueError("the arrays of its trajectory differ in length")
     return path
 
 

@@ -227,7 +227,7 @@ class Renderer:
         if _DRAWING_PROCESS.setdefault("id", os.getpid()) != os.getpid():
             raise RenderingError(
                 "this process was forked from one that had rendered images, and GL does not survive a fork; "
-                "start processes with multiprocessing's 'spawn', or render nothing before forking"
+                "start processes with multiprocessing's 'spawn', or fork before rendering"
             )
         shadows = bool(self._model.light_castshadow.any())
         if self._context is not None and (self._shadows or not shadows):

@@ -159,7 +159,7 @@ class Simulation:
         # MuJoCo silently resets a diverging simulation to zero.
         for kinds, problem in (
             (DIVERGED, "the simulation became unstable"),
-            (_FULL, "more contacts than MuJoCo has memory for"),
+            (_FULL, "MuJoCo has not enough memory for all contacts"),
         ):
             if any(data.warning[kind].number for kind in kinds):
                 self.runs = False

@@ -81,7 +81,7 @@ class _ViewState:
 
 @dataclass(frozen=True)
 class RenderPlan:
-    """How to render an image: with or without a layer."""
+    """How to render an image: completely, or on top of a stored layer with the static geoms."""
 
     under: np.ndarray | None = None
     """Mask of the geoms in the layer, which need not be rendered again, (ngeom,); None without a layer."""

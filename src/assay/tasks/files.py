@@ -304,9 +304,9 @@ def audit(path: Path) -> FileAudit:
             if parse(write(document.task), id=document.task.id) == document.task:
                 result.round_trip += 1
             else:
-                result.failures.append(FileProblem(str(file), None, "differs when written and read again"))
+                result.failures.append(FileProblem(str(file), None, "the task differs when read again"))
         except TaskError as error:
-            result.failures.append(FileProblem(str(file), None, f"cannot be written and read again: {error}"))
+            result.failures.append(FileProblem(str(file), None, f"the task cannot be stored: {error}"))
     if not result.files:
         raise TaskError(f"{path}: no .bddl file found")
     return result

@@ -143,7 +143,7 @@ def test_a_script_that_reads_no_instruction_gets_one_warning(recorder: Recorder,
         for _ in range(2):
             recorder.reset(0)
             step(recorder)
-        assert capsys.readouterr().err.count("has not read task.language") == (not read)
+        assert capsys.readouterr().err.count("has read neither task.language") == (not read)
 
 
 def test_an_invalid_action_is_an_error_and_an_episode_left_before_acting_a_transient_one(

@@ -81,7 +81,7 @@ def test_only_geometry_is_always_right_and_it_refuses_ambiguous_questions(folder
     assert share.pop("geometry") == 1.0 and all(value < 0.4 for value in share.values())
     by_kind = {question.kind: question for question in questions}
     low, high = by_kind[QuestionKind.L_AI], by_kind[QuestionKind.H_AI]
-    with pytest.raises(QuestionError, match="4 options match equally well"):
+    with pytest.raises(QuestionError, match="4 options match the action equally well"):
         geometry(low.model_copy(update={"actions": (low.actions[low.right],) * 4}))
     assert geometry(high) == high.answer and geometry(high.model_copy(update={"achieved": ()})) == ""
 

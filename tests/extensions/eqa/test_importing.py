@@ -66,7 +66,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"images": ["images/0.jpg"]}, "expected 2 images"),
     ({"images": ["images/0.jpg", "images/none.jpg"]}, "no image 'images/none.jpg'"),
     ({"images": ["images/0.jpg", "../../secret.png"]}, "no image"),
-    ({"kind": "X"}, "no kind"),
+    ({"kind": "X"}, "neither a kind"),
     ({"options": ["a", "a", "b", "c"]}, "four different options"),
     ({"images": 5}, "expected 2 images before the options, got 1"),
     ({"images": {"a": 1}}, "expected 2 images before the options, got 1"),

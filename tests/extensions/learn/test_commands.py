@@ -45,7 +45,7 @@ def test_tasks_with_too_few_episodes_are_reported(assay: Run, tmp_path: Path):
     assert said.status == 1 and said.out.endswith(
         f"0 episodes with 0 frames; {max_attempts(1)} failed attempts omitted\n"
     )
-    assert said.err == f"libero_goal/7: only 0 of 1 episodes succeeded with {max_attempts(1)} seeds\n"
+    assert said.err == f"libero_goal/7: only 0 of 1 episodes recorded with {max_attempts(1)} seeds\n"
 
 
 def test_invalid_options_of_collect_are_reported(assay: Run, tmp_path: Path):

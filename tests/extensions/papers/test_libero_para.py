@@ -123,7 +123,7 @@ def test_the_api_writes_a_custom_paper(bare: Path, everything: Path, tmp_path: P
     "paper, reason",
     [
         ("libero-para", "of plain: no episode has"),
-        ("libero-pro", "no episode of the four suites has a condition of pro or libero-pro"),
+        ("libero-pro", "no episode of the four suites was run under a condition of pro or libero-pro"),
         ("libero-x", "no episode has level"),
     ],
 )

@@ -101,7 +101,7 @@ def test_sheets_and_items_given_twice_and_single_annotators_are_rejected(sheet: 
     returned = filled(tmp_path / "1.csv", sheet, same=["yes"] * 4)
     with pytest.raises(PerturbationError, match="at least two items"):
         agreement(read_sheets([returned]))
-    with pytest.raises(PerturbationError, match=r"1\.csv is given 2 times"):
+    with pytest.raises(PerturbationError, match=r"1\.csv was given 2 times"):
         read_sheets([returned, tmp_path / "." / "1.csv"])
     (tmp_path / "a.csv").write_text("task,paraphrase\n")
     with pytest.raises(PerturbationError, match="lacks the columns item, original"):

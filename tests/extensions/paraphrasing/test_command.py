@@ -78,7 +78,7 @@ def test_a_run_that_is_killed_half_way_is_finished_by_the_same_command(
 def test_a_run_that_breaks_off_still_counts_its_tokens(model, assay: Command, arguments, tmp_path: Path):
     model.faults = {number: lambda body: (401, {}, b"no credit") for number in range(10, 1000)}
     said = assay(*arguments)
-    assert said.status == 2 and "refuses the request: status 401: no credit" in said.err
+    assert said.status == 2 and "rejected the request: status 401: no credit" in said.err
     counted = re.search(r"([\d,]+) input tokens, (\d+) output tokens", said.out)
     assert counted is not None, said.out
     answers = int(counted[1].replace(",", "")) / 100  # up to ten: some may be on their way when it breaks off
@@ -127,8 +127,8 @@ def test_without_rules_only_the_model_judges_and_rows_record_the_prompts(
     [
         ("every: [", "is not valid YAML"),
         (lambda text: text.replace("\nmerge:", "\nmarge:"), "merge: field required"),
-        (lambda text: text.replace("{count}", "{number}"), "generate: cannot fill the field 'number'"),
-        (lambda text: text.replace("    {candidates}\n", ""), "verify.user: needs the field"),
+        (lambda text: text.replace("{count}", "{number}"), "its text has an unknown field: 'number'"),
+        (lambda text: text.replace("    {candidates}\n", ""), "verify.user lacks the field"),
     ],
 )
 def test_prompts_that_are_invalid_are_rejected(

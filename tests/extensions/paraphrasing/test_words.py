@@ -68,7 +68,7 @@ def test_grid_is_written_and_passes_verification(assay: Callable, tmp_path: Path
     assert list(rows[0]) == ["task", "object_type", "action_type", "original", "paraphrase"]
     assert len(rows) == 430 and {row["task"] for row in rows} == {f"libero_10/{n}" for n in range(10)}
     checked = assay("words", "verify", out)
-    assert checked.status == 0 and "430 rows, 0 of them with violations" in checked.err
+    assert checked.status == 0 and "430 rows, 0 of which break a rule" in checked.err
 
 
 def test_task_file_of_ones_own_is_paraphrased_and_verified(assay: Callable, tmp_path: Path):
@@ -93,12 +93,12 @@ def test_faults_are_printed_by_row_with_a_summary(assay: Callable, tmp_path: Pat
     )
     said = assay("words", "verify", file)
     assert said.status == 1
-    assert f"{file}:2: scene: 'dish' could be the bowl or the plate: put the dish on the plate" in said.out
-    assert "2 rows, 1 of them with violations" in said.err
+    assert f"{file}:2: scene: 'dish' could mean the bowl or the plate: put the dish on the plate" in said.out
+    assert "2 rows, 1 of which break a rule" in said.err
     summary = assay("words", "verify", file, "--summary")
     assert summary.out.splitlines() == [
-        "2 rows, 1 of them with violations",
-        "scene          1 row: 1 x 'dish' could be the bowl or the plate",
+        "2 rows, 1 of which break a rule",
+        "scene          1 row: 1 x 'dish' could mean the bowl or the plate",
     ]
 
 
@@ -111,9 +111,9 @@ def test_libero_paras_column_names_are_read_as_they_are(assay: Callable, tmp_pat
         "obj,lexical,sung,8,2,put the basin on the plate,put the bowl on the plate\n"
     )
     said = assay("words", "verify", file)
-    assert said.status == 1 and f"{file}:2: scene: 'dish' could be" in said.out
+    assert said.status == 1 and f"{file}:2: scene: 'dish' could mean" in said.out
     assert f"{file}:4: cell: there is no object type 'obj, lexical, sung'" in said.out
-    assert "3 rows, 2 of them with violations" in said.err
+    assert "3 rows, 2 of which break a rule" in said.err
     exported = assay("words", "agree", file, "--share", "1", "--export", tmp_path / "sheet.csv")
     assert exported.status == 0, exported.err
     sheet = (tmp_path / "sheet.csv").read_text()
@@ -162,7 +162,7 @@ def test_counts_and_distances_are_printed_and_written(assay: Callable, tmp_path:
     said = assay("words", "stats", scored, "--out", out)
     assert said.status == 0 and "PD" in said.out and "0.20" in said.out
     assert "turn on the stove" in said.out and "each has one name in all instructions" in said.out
-    assert "1 paraphrases have no s_k and s_t" in said.err
+    assert "1 paraphrases without s_k and s_t" in said.err
     figures = {file.name for file in (out / "figures").iterdir()}
     assert figures == {"figure-5.svg", "figure-10.svg", "figure-11.svg"}
     assert (out / "tables" / "table-8.csv").read_text().splitlines()[-1].endswith(",2")

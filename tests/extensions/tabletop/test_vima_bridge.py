@@ -87,7 +87,7 @@ def test_actions_survive_a_round_trip_and_invalid_ones_are_refused():
     ours = action((0.4, -0.2), (0.6, 0.3), 1.0)
     assert np.allclose(from_vima_action(to_vima_action(ours)), ours, atol=1e-6)
     assert np.allclose(to_vima_action(ours)["pose1_rotation"], [0, 0, np.sin(0.5), np.cos(0.5)])
-    with pytest.raises(ActionError, match="should contain numeric pose0_position and pose0_rotation"):
+    with pytest.raises(ActionError, match="an action with numeric pose0_position and pose0_rotation"):
         from_vima_action({})
     with pytest.raises(ActionError, match=r"pose0: expected .* got 1 and 4"):
         from_vima_action({"pose0_position": [0.5], "pose0_rotation": [0, 0, 0, 1]})

@@ -121,12 +121,12 @@ def test_a_served_policy_observes_only_what_was_sent():
         (lambda: received.segmentation(), "segmentation"),
         (
             lambda: received.image("robot0_eye_in_hand"),
-            "not sent by the client: the image 'observation/wrist_image'",
+            "the client does not send the image 'observation/wrist_image'",
         ),
         (lambda: received.image("agentveiw"), "did you mean 'agentview'?"),
         (
             lambda: ReceivedObservation(CONVENTION, {}, None, 0).gripper,
-            "not sent by the client: the state 'observation/state'",
+            "the client does not send the state 'observation/state'",
         ),
         (
             lambda: ReceivedObservation(CONVENTION, {"observation/image": 5}, None, 0).image(),

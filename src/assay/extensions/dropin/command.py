@@ -81,7 +81,7 @@ def libero(
     early = [row for row in frame.iter_rows(named=True) if (row["error"] or "").startswith(ENDED_EARLY)]
     if early:
         say(
-            f"{number_of(len(early), 'failure')} ended before the default horizon: {early[0]['error']}. "
+            f"{number_of(len(early), 'failed episode')} ended before the default horizon: {early[0]['error']}. "
             "Check the script's step limit."
         )
     skipped = script.unplayed and not script.status

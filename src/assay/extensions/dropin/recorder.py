@@ -177,8 +177,8 @@ class Recorder:
                 write_episode(number, failed_start(str(error)))
             self._open = False
             print(
-                f"assay libero: an episode of {spec.condition} cannot start ({error}): it is recorded as an error, "
-                "and the script runs the unperturbed task instead",
+                f"assay libero: an episode under {spec.condition} cannot start ({error}): it is recorded as an "
+                "error, and the script runs the unperturbed task instead",
                 file=sys.stderr,
             )
             return self._start(spec.control())
@@ -241,7 +241,7 @@ def _warn_if_language_unread(spec: EpisodeSpec, task: Task) -> None:
     (folder / WARNED).touch()
     words = f"'{task.instruction.words}'" if task.instruction.words else "empty"
     print(
-        "assay libero: warning: the script has not read task.language (nor env.language_instruction): if it derives "
+        "assay libero: warning: the script has read neither task.language nor env.language_instruction: if it derives "
         f"the instruction from a file name, it misses the experiment's instruction, which is now {words}",
         file=sys.stderr,
     )

@@ -130,7 +130,7 @@ class _ImportedLine:
             raise QuestionError(f"expected {len(LETTERS)} options, got {len(options)}")
         action = "" if not kind.predicts else _plain_text(self._get("action"))
         if kind.predicts and not action:
-            raise QuestionError("no action")
+            raise QuestionError("the action is missing")
         dataset = str(self._get("dataset") or dataset or self.file.stem.split("_")[0])
         seen = CameraView.parse(str(self._get("view") or view))
         texts = [] if kind.predicts else [_plain_text(option) for option in options]
@@ -172,7 +172,7 @@ class _ImportedLine:
         direction = next((direction for direction, names in _DIRECTIONS.items() if names & words), None)
         if level is None or direction is None:
             raise QuestionError(
-                f"no kind ({', '.join(QuestionKind)}), and no level and task, in a field or in the file name"
+                f"neither a kind ({', '.join(QuestionKind)}) nor a level and a task in a field or the file name"
             )
         return QuestionKind(f"{str(level)[0].upper()}-{direction}")
 

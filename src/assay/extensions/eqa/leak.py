@@ -81,7 +81,7 @@ def geometry(question: Question) -> str:
         fits = [-_distance(action, option, question) for option in question.actions]
     best = [letter for letter, fit in zip(LETTERS, fits, strict=True) if fit == max(fits)]
     if len(best) != 1:
-        raise QuestionError(f"question {question.id}: {len(best)} options match equally well")
+        raise QuestionError(f"question {question.id}: {len(best)} options match the action equally well")
     return best[0]
 
 

@@ -21,7 +21,7 @@ MAX_KEY_FRAMES = 20
 KEY_FRAME_SPACING = 0.6
 """Distance between key frames along the path, as a multiple of the thresholds."""
 MIN_DIMENSIONS = 2
-"""Minimum number of dimensions that exceed their thresholds in a pair."""
+"""Minimum number of motion dimensions in which the two frames of a pair differ by more than the threshold."""
 GREY_STEP = 24
 """Maximum difference between grey values that are considered equal."""
 BLOCK_SIZE = 4

@@ -200,10 +200,10 @@ def load(folder: Path) -> list[Question]:
         if question.id in questions:
             raise QuestionError(f"{path}:{number}: duplicate question {question.id}")
         if question.id != _hash(question.model_dump(mode="json", exclude={"id", "item"})):
-            raise QuestionError(f"{path}:{number}: question {question.id} was altered: its id does not match")
+            raise QuestionError(f"{path}:{number}: altered question {question.id}: its id and content differ")
         questions[question.id] = question
     if not questions:
-        raise QuestionError(f"{path}: contains no questions")
+        raise QuestionError(f"{path} contains no questions")
     build_file = folder / BUILD
     try:
         info = json.loads(build_file.read_text(encoding="utf-8")) if build_file.exists() else None

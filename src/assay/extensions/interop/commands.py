@@ -35,7 +35,7 @@ app = typer.Typer(cls=_ResultsByDefault, no_args_is_help=True)
 
 @app.callback()
 def root() -> None:
-    """Import results of other tools as runs, e.g. assay import FILE... --out NAME.assay."""
+    """Import results from other tools as runs, e.g. assay import FILE... --out NAME.assay."""
 
 
 @app.command(RESULTS)
@@ -44,12 +44,12 @@ def import_files(
         list[str],
         typer.Argument(
             metavar="FILE|CONDITION=FILE...",
-            help="vla-eval recording, lerobot's eval_info.json, evaluation log of LIBERO, LIBERO-plus or "
-            "LIBERO-PRO, LIBERO-PRO's episodes.jsonl, or CSV table.",
+            help="A vla-eval recording, lerobot's eval_info.json, an evaluation log of LIBERO, LIBERO-plus or "
+            "LIBERO-PRO, LIBERO-PRO's episodes.jsonl, or a CSV table.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="New run file (NAME.assay), or a folder for one run per policy.")],
-    policy: Annotated[str, typer.Option(help="Name of the policy if the files contain none.")] = "",
+    policy: Annotated[str, typer.Option(help="Name of the policy, if the files do not state it.")] = "",
     control: Annotated[str, typer.Option(help="Name of the unperturbed condition in the files.")] = "control",
     plus: Annotated[
         Path | None,
@@ -58,7 +58,7 @@ def import_files(
         ),
     ] = None,
 ) -> None:
-    """Import results of other tools, detecting the format of each file from its content.
+    """Import results from other tools, detecting the format of each file from its content.
 
     CONDITION=FILE assigns a condition to the unperturbed episodes in a file, e.g. control=a.json camera=b.json.
     """
@@ -83,7 +83,7 @@ def libero_para(
         Path | None,
         typer.Option(
             help="Folder with logs of --mode original (seed*/eval_unknown.json); for several models, a folder "
-            "with one such folder for each model, of the same name as the model's folder in DIR."
+            "that contains one such folder per model, named like the model's folder in DIR."
         ),
     ] = None,
 ) -> None:
@@ -162,4 +162,4 @@ def export(
             else:
                 with replacing(target) as unfinished:
                     unfinished.write_bytes(content.getvalue())
-                say(f"{len(frame)} episodes written to {target}")
+                say(f"{number_of(len(frame), 'episode')} written to {target}")

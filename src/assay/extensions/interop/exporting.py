@@ -26,6 +26,7 @@ from assay.errors import RunError, did_you_mean
 from assay.measures.summary import NOT_EXPECTED, Summary, summarise
 from assay.runs.replay import replay
 from assay.runs.store import Store
+from assay.support.console import number_of
 from assay.support.files import replacing, scratch_folder
 from assay.support.images import Orientation
 from assay.support.plugins import registered_addresses
@@ -93,7 +94,7 @@ def write_rollouts(store: Store, folder: Path, selection: str, most: int | None,
             folder.rmdir()
         shutil.move(dataset, folder)
     omitted = f" ({left_out} omitted because of --most)" if left_out else ""
-    return f"{len(episodes)} episodes written to {folder}{omitted}"
+    return f"{number_of(len(episodes), 'episode')} written to {folder}{omitted}"
 
 
 def _record(
@@ -153,7 +154,7 @@ def _export_hf(store: Store, file: Path, dataset: str) -> str:
     if dataset.count("/") != 1 or not all(dataset.split("/")):
         raise RunError(f"--dataset '{dataset}': expected the id of a dataset on the Hub, OWNER/NAME")
     if file.suffix not in (".yaml", ".yml"):
-        raise RunError(f"{file}: expected a YAML file, such as .eval_results/assay.yaml")
+        raise RunError(f"{file}: expected a YAML file, for example .eval_results/assay.yaml")
     meta, results = store.meta, []
     for rate in summarise(store).rates.values():
         caveat = f"{NOT_EXPECTED} in this condition, so a high value is not desirable; "
@@ -178,7 +179,7 @@ def _export_hf(store: Store, file: Path, dataset: str) -> str:
     file.parent.mkdir(parents=True, exist_ok=True)
     with replacing(file) as unfinished:
         unfinished.write_text(yaml.safe_dump(results, sort_keys=False, allow_unicode=True), encoding="utf-8")
-    return f"{len(results)} conditions written to {file}"
+    return f"{number_of(len(results), 'condition')} written to {file}"
 
 
 def export_to(
@@ -206,7 +207,7 @@ def export_to(
         tools = [*registered_addresses("tracker"), *examples]
         raise RunError(f"--to '{tool}': {did_you_mean(tool, tools, most=9)}")
     if out is None:
-        raise RunError(f"--to {tool} needs --out, such as {examples[tool]}")
+        raise RunError(f"--to {tool} needs --out, for example {examples[tool]}")
     if tool == "hf":
         return _export_hf(store, out, dataset)
     return write_rollouts(store, out, episodes, most, size)

@@ -81,7 +81,7 @@ def collect(
         f"{number_of(collected.left_out, 'failed attempt')} omitted"
     )
     for task, count in collected.short.items():
-        say(f"{task}: only {count} of {episodes} episodes succeeded with {len(to_try)} seeds", aside=True)
+        say(f"{task}: only {count} of {episodes} episodes recorded with {len(to_try)} seeds", aside=True)
     if collected.short:
         raise typer.Exit(1)
 

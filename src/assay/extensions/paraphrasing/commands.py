@@ -60,7 +60,7 @@ def generate(
         count = counts[task.id, cell]
         if count < even_share:
             reason = f"has {count} of {even_share}" if count else "has none"
-            say(f"{task.id}: {reason} in cell {cell}; other tasks get more", aside=True)
+            say(f"{task.id}: {reason} paraphrases in cell {cell}; other tasks get more", aside=True)
     if out is not None:
         write(paraphrases, out)
         say(f"{len(paraphrases)} paraphrases in {out}", aside=True)
@@ -94,7 +94,7 @@ def verify(
     for fault in faults if not summary else ():
         say(f"{table}:{fault.line}: {fault.rule}: {fault.reason}: {fault.text}")
     wrong = len({fault.line for fault in faults})
-    say(f"{len(rows)} rows, {wrong} of them with violations", aside=not summary)
+    say(f"{len(rows)} rows, {wrong} of which break a rule", aside=not summary)
     lines = {(fault.rule, fault.line) for fault in faults}
     for rule, count in Counter(rule for rule, _ in lines).most_common():
         own = (fault.reason for fault in faults if fault.rule == rule)
@@ -239,7 +239,7 @@ def show_stats(
         print_table(part)
     unscored = stats.paraphrases - sum(cell.scored for cell in stats.cells.values())
     if unscored:
-        say(f"{unscored:,} paraphrases have no s_k and s_t: `assay words score` adds them", aside=True)
+        say(f"{unscored:,} paraphrases without s_k and s_t; `assay words score` adds them", aside=True)
 
 
 def llm(

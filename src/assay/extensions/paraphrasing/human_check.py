@@ -172,7 +172,7 @@ def check_distinct(paths: Sequence[Path]) -> None:
     """Raise PerturbationError if a file is given more than once."""
     for path, count in Counter(path.resolve() for path in paths).items():
         if count > 1:
-            raise PerturbationError(f"{path} is given {count} times")
+            raise PerturbationError(f"{path} was given {count} times")
 
 
 def agreement(

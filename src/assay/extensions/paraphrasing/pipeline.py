@@ -121,10 +121,10 @@ def read_prompts(file: Path | None = None) -> Prompts:
         try:
             prompts.fill(step, "", (), Cell(ObjectType.NONE, ActionType.NONE))
         except (KeyError, IndexError, ValueError) as error:
-            raise PerturbationError(f"{place}: {step}: cannot fill the field {error} of its text") from None
+            raise PerturbationError(f"{place}: {step}: its text has an unknown field: {error}") from None
         for field in required:
             if field not in getattr(prompts, step).user:
-                raise PerturbationError(f"{place}: {step}.user: needs the field {field}")
+                raise PerturbationError(f"{place}: {step}.user lacks the field {field}")
     return prompts
 
 

@@ -29,7 +29,7 @@ TaskFiles = Annotated[
     str,
     typer.Option(
         "--tasks",
-        help="Task files (.bddl, comma-separated) of tasks in the table that are not built-in tasks.",
+        help="Task files (.bddl, comma-separated) for tasks in the table that are not built in.",
     ),
 ]
 
@@ -105,7 +105,7 @@ def review(
     rows = read_grid(table)
     if (sheet is None) == (decisions is None):
         raise PerturbationError(
-            "expected either --sheet FILE, to make a sheet, or --decisions FILE.csv, to apply one"
+            "expected either --sheet FILE, to make a sheet, or --decisions FILE.csv, to apply decisions"
         )
     if sheet is not None:
         if sheet.suffix.lower() == ".html":

@@ -102,7 +102,7 @@ def probe(
     else:
         say(
             "no supported convention makes the actions agree with the demonstrator's; try other --tasks, or --assets "
-            "libero for a model trained on LIBERO's images; or the model may be unable to perform these tasks",
+            "libero for a model trained on LIBERO's images; the model may also be unable to perform these tasks",
             aside=True,
         )
     raise typer.Exit(status)

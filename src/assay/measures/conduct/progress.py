@@ -222,8 +222,9 @@ def stops_table(stops: Sequence[StageFailures], report: ReportedRun) -> Table:
         stops,
         Column("condition", value=lambda stop: stop.name),
         *("stage", "failures", "of_failures", "count", "share", "interval"),
-        note="Furthest stage of the most advanced goal atom that does not hold at the end. Placed, released or done: "
-        f"the atom held, but not at the end. 95 % intervals: {methods(stop.interval for stop in stops)}.",
+        note="Furthest stage of the most advanced goal atom that does not hold at the end. In the stages "
+        "placed, released and done, the atom held before, but not at the end. "
+        f"95 % intervals: {methods(stop.interval for stop in stops)}.",
     )
 
 
@@ -249,7 +250,7 @@ def stops_figure(stops: Sequence[StageFailures], report: ReportedRun) -> Drawing
 
     caption = (
         f"{plural(stops[0].of_failures, 'failure')} of {plural(stops[0].count, 'episode')}. The length of a bar is the "
-        "fraction of episodes that fail; its colours are the furthest stages. Fractions with 95 % intervals "
+        "fraction of episodes that fail; its colours show the furthest stages. Fractions with 95 % intervals "
         f"({methods(stop.interval for stop in stops)}) are in the table."
     )
     size = (WIDTH, 1.1 + 0.24 * len(names))

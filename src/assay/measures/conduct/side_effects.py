@@ -45,9 +45,10 @@ EFFECTS = {
 """Side effect -> polars expression that detects this effect in the rows of a run."""
 DEFINITIONS = (
     f"Moved: displaced by more than {100 * MOVED:g} cm; toppled: tilted by more than {TOPPLED:g} degrees; both at the "
-    "end, for objects that the goal does not name. Left open: drawers, doors and knobs that the goal does not name, by "
-    f"more than {100 * LEFT_OPEN:g} % of LIBERO's threshold for open. Arm: a link other than the gripper touched "
-    "something. Fleeting: the goal no longer holds once the gripper is open and the arm has kept still for up to 1.5 s."
+    "end, for objects that the goal does not name. Left open: drawers, doors and knobs that the goal does not name and "
+    f"that are open by more than {100 * LEFT_OPEN:g} % of LIBERO's threshold. Arm: a link other than the gripper "
+    "touched something. Fleeting: the goal no longer holds once the gripper is open and the arm has been "
+    "still for up to 1.5 s."
 )
 _SUCCEEDED = pl.col("success") == 1
 _CONDITION = Column("condition", value=lambda result: group_name(result.group) if result.group else ALL)

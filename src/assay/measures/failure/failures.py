@@ -144,7 +144,7 @@ def failures_table(result: NearFarFailures, report: ReportedRun) -> Table | None
         goal = (task.goal,) if has_goals else ()
         rows.append((task.task, *goal, task.thresholds[WIDEST], *_cells(group)))
     rows.append(("all", *([""] if has_goals else []), None, *_cells(result.overall)))
-    included = f" All includes {plural(result.unjudged, 'failure')} that could not be judged."
+    included = f" The row all includes {plural(result.unjudged, 'failure')} that could not be judged."
     return Table(
         "failures",
         "Near and far failures, by task",
@@ -243,8 +243,8 @@ def _describe_unjudged(result: NearFarFailures) -> str:
     if not result.unjudged:
         return ""
     return (
-        f"; {plural(result.unjudged, 'further failure')} could not be judged, because the task has fewer than "
-        f"{result.rule.least_successes} successes to compare with"
+        f"; {plural(result.unjudged, 'further failure')} could not be judged, because a task needs at least "
+        f"{plural(result.rule.least_successes, 'success', 'successes')} for a comparison"
     )
 
 
@@ -255,7 +255,8 @@ def failures_sentences(result: NearFarFailures, profile: Profile) -> Iterator[st
         yield (
             f"Of {plural(result.failures, 'judged failure')} in an unperturbed scene, {result.far[WIDEST]:,} "
             f"({percent(result.far_share)}, 95 % interval {between(result.interval, 100)}) are far from the successful "
-            f"trajectory (planning{idle}) and {result.near[WIDEST]:,} near it (execution){_describe_unjudged(result)}."
+            f"trajectory (planning{idle}) and {result.near[WIDEST]:,} are near it (execution)"
+            f"{_describe_unjudged(result)}."
         )
 
 

@@ -151,11 +151,12 @@ def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Draw
         beside = f" In the controls: {usual.right:,} of {usual.count:,} ({percent(usual.accuracy)})."
     if other_rows or other_columns:
         together = (
-            f" Others: the rarer names ({other_rows:,}) and the rarer first objects ({other_columns:,})."
+            " Others: less frequent objects, merged "
+            f"({other_rows:,} in the instruction, {other_columns:,} {contact} first)."
         )
     caption = (
         f"Object {contact} first, compared with the object in the instruction; "
-        f"{plural(count, 'perturbed episode' if perturbed else 'episode')}. Framed: a named object, in {hits:,} "
+        f"{plural(count, 'perturbed episode' if perturbed else 'episode')}. Framed: the two agree, in {hits:,} "
         f"of {count:,} episodes ({percent(hits / count)}).{beside} Shade: fraction of the row's episodes. Wilson "
         f"intervals are in the table.{together}"
     )

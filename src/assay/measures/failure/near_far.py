@@ -219,7 +219,7 @@ def failures(frame: pl.DataFrame, paths: Paths, rule: NearFarRule = OURS) -> Nea
             )
         )
     if not tasks:
-        raise MeasureError(f"no task has {rule.least_successes} successes to compare with")
+        raise MeasureError(f"no task has the {rule.least_successes} successes required for a comparison")
     total = sum(task.failures for task in tasks)
     near = {name: sum(task.near[name] for task in tasks) for name in QUANTILES}
     share = (total - near[WIDEST]) / total if total else None

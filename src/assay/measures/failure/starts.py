@@ -80,7 +80,7 @@ def starts(run: RunData) -> Starts:
     """Return the outcome of each unperturbed start."""
     rows = controls(valid_rows(run.frame)).select("id", *PAIR, "start", pl.col("success") == 1)
     if not len(rows):
-        raise MeasureError("the run has no control")
+        raise MeasureError("the run has no controls")
     failures = run.attempt(FAILURES)
     if isinstance(failures, NearFarFailures):
         near = failures.episodes.select("id", "near")

@@ -354,11 +354,11 @@ def memorisation_table(result: Memorisation, report: ReportedRun) -> Table:
     """Return a table of the memorisation index by axis and condition."""
     rows = [(result.overall, "all"), *((index, "axis") for index in result.axes)]
     rows += [(index, "condition") for index in result.conditions]
-    note = "Alike: number of trajectories that repeat the control's. 95 % Wilson intervals over starts."
+    note = "Alike: number of trajectories that repeat that of the control. 95 % Wilson intervals over starts."
     if result.by_label:
         note += (
-            " The run does not record initial positions: the displacement is known from a label in "
-            f"{result.by_label:,} of the {result.overall.count:,} episodes."
+            " The run does not record initial positions; in "
+            f"{result.by_label:,} of the {result.overall.count:,} episodes, the displacement is taken from a label."
         )
     names = ("alike", "count", "starts", "index", "interval")
     columns = declared_columns(Index)
@@ -391,8 +391,8 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
             groups["by axis"] = [mark(index, 0) for index in result.axes]
             groups["by condition"] = [mark(index, 1) for index in result.conditions]
     caption = (
-        "Fraction of trajectories that cannot be distinguished from the controls' although the change calls for "
-        f"another one. {describe_runs(sizes)}. Lines: 95 % Wilson intervals over starts."
+        "Fraction of trajectories that cannot be distinguished from that of the control although the change "
+        f"calls for another one. {describe_runs(sizes)}. Lines: 95 % Wilson intervals over starts."
     )
     return forest_drawing(
         "memorisation",
@@ -407,7 +407,7 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
 
 MEMORISATION = Measure(
     "memorisation",
-    "Fraction of trajectories that repeat the control's although the change calls for another one.",
+    "Fraction of trajectories that repeat that of the control although the change calls for another one.",
     lambda run: memorisation(run.frame, run.paths),
     continuous=True,
     panels=(Panel("Memorisation", (memorisation_table,), runs=memorisation_figure),),
@@ -422,7 +422,7 @@ MEMORISATION = Measure(
             number(result.overall.index, 2),
             result.overall.interval,
             result.overall.count,
-            "Of the episodes whose change calls for another trajectory, the fraction that repeat the control's.",
+            "Fraction of the episodes whose change calls for another trajectory that repeat the control's trajectory.",
             scale=1,
         )
     ],

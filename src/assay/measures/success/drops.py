@@ -316,9 +316,9 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
                 "p", "p", value=lambda drop: one_sided_p(drop.change, drop.p) if drop.plausible else drop.p
             ),
             "p_holm",
-            note="Paired differences from the control with the same task and seed, or from that of the requested "
-            "task; 95 % Newcombe intervals over starts. Both p values are from the same test. Where success is "
-            "expected, it is exact and one-sided (for a loss; 1 for a gain), and Holm p is adjusted for all tests. "
+            note="Paired differences from the control with the same task and seed, or from the control of the "
+            "requested task; 95 % Newcombe intervals over starts. Both p values are from the same test. Where success "
+            "is expected, it is an exact, one-sided test for a loss, and Holm p is adjusted for all tests. "
             "Where success is not expected, a loss is not a flaw: both p values are two-sided, and Holm p is adjusted "
             "within the family.",
         )
@@ -341,8 +341,8 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
         caption = (
             f"{wording.plural(sum(drop.pairs for drop in drops), 'pair')} of a perturbed episode and the control with "
             "the same task and seed. Lines: 95 % Newcombe intervals over starts. p: exact test for a loss, by sign "
-            "flips over starts and permutation within them (McNemar's if each has one pair), adjusted for all tests; "
-            f"filled marks: p < {SURE:g}.{remarks}"
+            "flips over starts and permutation within them (McNemar's test if each start has one pair), "
+            f"adjusted for all tests; filled marks: p < {SURE:g}.{remarks}"
         )
         along, heads = "paired difference from the control, points", ("pairs", "Holm p")
         return forest_drawing(name, title, caption, groups, along=along, heads=heads, unit="points")
@@ -367,8 +367,8 @@ def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
         same = usual is not None and wording.percent(usual.rate, 0) == wording.percent(drop.control, 0)
         control_note = "" if same else " (each control counted once per pair)"
         yield (
-            f"Under changes to the {name}, success goes from {wording.percent(drop.control, 0)}{control_note} to "
-            f"{wording.percent(drop.perturbed, 0)} of {wording.plural(drop.pairs, 'pair')} ({numbers})."
+            f"Under changes to the {name}, success changes from {wording.percent(drop.control, 0)}{control_note} to "
+            f"{wording.percent(drop.perturbed, 0)} over {wording.plural(drop.pairs, 'pair')} ({numbers})."
         )
 
 

@@ -344,8 +344,8 @@ def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None
         *("change", "task", "pairs", "starts", "telling", "control", "perturbed"),
         Column("difference", "change", value=lambda cell: cell.perturbed - cell.control),
         *("p", "more_p"),
-        note="p of a loss: within the task, one-sided, exact over starts, not adjusted. More than in other tasks: more "
-        "starts are lost than in the other tasks, adjusted (Holm) over the tasks of the change. Informative starts are "
+        note="p of a loss: within the task, one-sided, exact over starts, not adjusted. More than in other tasks: p of "
+        "a larger loss than in the other tasks, adjusted (Holm) over all tasks with the change. Informative starts are "
         f"those whose control succeeds. {verdict} (permutation of starts between tasks).",
     )
 
@@ -370,7 +370,7 @@ def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
         if rest > 0
         else ""
     )
-    yield f"Of the successes of its controls, it keeps {wording.listed(texts)}{more}."
+    yield f"It retains these fractions of its control successes: {wording.listed(texts)}{more}."
     worse = [
         cost for cost in costs if cost.more is not None and cost.more < 0 and (cost.more_p or 0.0) < SURE
     ]

@@ -207,7 +207,7 @@ def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
         if len(runs) == 1
         else "Wilson intervals are in the tables"
     )
-    caption = f"Success by label, {describe_runs(sizes)}, in which success is expected. {where}."
+    caption = f"Success by label where success is expected; {describe_runs(sizes)}. {where}."
     return Drawing("labels", "Success by label", caption, (HALF + 0.4, 3.6), paint)
 
 

@@ -129,7 +129,7 @@ def limits_by(
     limits = possible(rows, factors)
     if not limits:
         least = min(factor for factor in factors if factor)
-        raise MeasureError(f"the episodes were stopped before {least:g} times the reference time")
+        raise MeasureError(f"the episodes were stopped before reaching {least:g} times the reference time")
     for factor in limits:
         part, in_time = rows, pl.col("success") == 1
         if factor is not None:
@@ -284,7 +284,7 @@ def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
     for run, result in runs.items():
         sizes[run] = plural(result.limits[0].count, "episode")
         if result.unknown:
-            sizes[run] += f" ({result.unknown:,} left out because their task has no reference time)"
+            sizes[run] += f" ({result.unknown:,} left out for lack of a reference time)"
     caption = (
         f"Success rate within each time limit; {describe_runs(sizes)}, including controls. {REFERENCE_NOTE} "
         "Lines: 95 % Wilson intervals."

@@ -68,7 +68,7 @@ def name_gaps(frame: pl.DataFrame) -> NameGaps:
     """Measure the cost of other names, overall and for each noun. Needs the columns of `label_changes`."""
     rows = frame.filter(pl.col("change").is_in([Change.WORDING, Change.NAMES]))
     if not len(rows):
-        raise MeasureError("no episode changes only the instruction")
+        raise MeasureError("there is no episode in which only the instruction is changed")
     manner = pl.col("seed").cast(pl.String)
     if "action" in rows.columns:
         manner = pl.coalesce("action", manner)
@@ -78,7 +78,7 @@ def name_gaps(frame: pl.DataFrame) -> NameGaps:
     nouns = sorted(filter(None, gaps), key=lambda gap: gap.change)
     overall = _gap("", rows)
     if overall is None:
-        raise MeasureError("no task has wordings that keep the names and others that change them")
+        raise MeasureError("no task has both wordings that keep all names and wordings that change a name")
     several = pl.col("renamed").str.contains(JOINED, literal=True)
     parts = (rows.filter(which | (pl.col("change") == Change.WORDING)) for which in (~several, several))
     one, more = (_gap("", part) for part in parts)
@@ -165,9 +165,9 @@ def names_figure(result: NameGaps, report: ReportedRun) -> Drawing:
     ]
     caption = (
         f"Wordings that change a name, compared with wordings of the same tasks that keep all names, over "
-        f"{plural(result.overall.strata, 'stratum', 'strata')} (task x phrasing of the action); below, by noun: "
-        f"only this noun was renamed. Lines: 95 % Newcombe intervals over strata; p: exact, not adjusted; filled: "
-        f"p < {SURE:g}."
+        f"{plural(result.overall.strata, 'stratum', 'strata')} (task x phrasing of the action); below, for each "
+        f"noun: only this noun was renamed. Lines: 95 % Newcombe intervals over strata; p: exact, not adjusted; "
+        f"filled marks: p < {SURE:g}."
     )
     along, heads = "change in success with another name, points", ("name kept", "changed", "p")
     groups = {"": marks[:MOST]}

@@ -126,7 +126,7 @@ def object_gap(frame: pl.DataFrame) -> ObjectGap:
     both = {bool(rate.group["preserved"]): rate for rate in rates(rows, ("preserved",)) if rate.count}
     if len(both) < 2:
         raise MeasureError(
-            "the comparison needs paraphrases that keep the object's name and others that change it"
+            "the comparison needs paraphrases that keep the object's name and paraphrases that change it"
         )
     old, success = pl.col("preserved").cast(pl.Int64), pl.col("success")
     parts = {"hits": old * success, "count": old, "new_hits": (1 - old) * success, "new_count": 1 - old}
@@ -143,7 +143,7 @@ def distance_correlation(grid: Grid) -> Correlation:
         if cell.pd is not None and cell.rate.rate is not None and (cell.object, cell.action) != (NONE, NONE)
     ]
     if len(points) < 4:
-        raise MeasureError(f"{len(points)} scored cells are too few; a correlation needs at least 4")
+        raise MeasureError(f"a correlation needs at least 4 scored cells; found {len(points)}")
     tables = np.full((2, len(OBJECTS), len(ACTIONS)), np.nan)
     for names, action, *point in points:
         tables[:, OBJECTS.index(names), ACTIONS.index(action)] = point
@@ -250,7 +250,7 @@ def distance_figure(grid: Grid, report: ReportedRun) -> Drawing:
             f"(95 % interval {between(correlation.interval, digits=2)}, Fisher; {p_phrase(correlation.p)})."
         )
     caption = f"Each mark is a cell of the grid; lines: 95 % Wilson intervals. {text}"
-    title = "Success against the distance of the instruction"
+    title = "Success against the distance from the original instruction"
     return Drawing("distance-success", title, caption, (style.HALF, 3.2), paint)
 
 
@@ -319,7 +319,7 @@ def counts_table(stats: GridStats) -> Table:
             Column("total", "count"),
         ),
         tuple(rows),
-        "Rows: phrasing of the action; columns: names of objects. Seeds and models with the same wording count once.",
+        "Rows: phrasing of the action; columns: names of objects. A wording counts once, whatever its seed or model.",
     )
 
 
@@ -358,7 +358,7 @@ def distance_grid(stats: GridStats, which: str) -> Drawing:
         raise MeasureError("the paraphrases have no similarity scores; add them with `assay words score`")
     scored = sum(cell.scored for cell in stats.cells.values())
     unscored = stats.paraphrases - scored
-    left = f"; {unscored:,} without similarities are left out" if unscored else ""
+    left = f"; {unscored:,} without similarity scores are left out" if unscored else ""
     caption = (
         "Darker cells are farther from the original instruction. "
         f"{plural(scored, 'paraphrase')} in {plural(len(cells), 'cell')}{left}."

@@ -98,7 +98,7 @@ def overestimation(frame: pl.DataFrame, alpha: float = ALPHA) -> Overestimation:
     words = _Sums(frame)
     rate = float(words.totals[0, words.SUCCESS] / words.totals[0, words.COUNT])
     if rate == 0:
-        raise MeasureError("no paraphrase succeeds")
+        raise MeasureError("no episode with a paraphrase succeeds")
 
     def excess(totals: np.ndarray) -> np.ndarray:
         shares = totals[:, words.SUCCESS] / totals[:, words.COUNT]
@@ -152,7 +152,7 @@ class _Sums:
         return Pride(alpha, value, interval, len(self._rows), self._wordings, self.unscored)
 
     def interval(self, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval | None:
-        """Return the linearised interval of a statistic of the totals; None for few wordings or equal outcomes."""
+        """Return a linearised interval; None if there are too few wordings or all outcomes are equal."""
         if self._wordings < MIN_WORDINGS or self.totals[0, self.SUCCESS] in (0, self.totals[0, self.COUNT]):
             return None  # without variation the variance is unknown, not 0
         steps = np.diag(1e-4 * np.maximum(self.totals[0], 1e-9))
@@ -183,7 +183,7 @@ def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
             low, high = ([getattr(point.interval, end) for point in sweep.points] for end in ("low", "high"))
             axes.fill_between(alphas, low, high, color=look["color"], alpha=0.15, linewidth=0)
         axes.set_ylim(-3, 103)
-        axes.set_xlabel("weight of keywords against structure, alpha")
+        axes.set_xlabel("weight of keywords relative to structure, alpha")
         axes.set_ylabel("PRIDE")
         legend_below(figure, len(runs))
 

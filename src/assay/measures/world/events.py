@@ -146,8 +146,8 @@ def events_figure(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Draw
     caption = (
         "Success rate of the episodes in which the event happened, with 95 % intervals "
         f"({methods(event.after.interval for event in happened if event.after)}); grey lines: the controls of the same "
-        "tasks and seeds. Last column: episodes in which it happened. After a cancelled instruction, success means a "
-        "safe stop."
+        "tasks and seeds. Last column: number of episodes in which the event happened. After a cancelled instruction, "
+        "success means a safe stop."
     )
     return forest_drawing(
         "events",

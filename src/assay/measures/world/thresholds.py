@@ -169,8 +169,8 @@ def thresholds_table(result: Thresholds, report: object = None) -> Table:
 
     note = (
         f"The threshold is the smallest magnitude at which fewer than {percent(result.level, 0)} of the starts with a "
-        "successful control still succeed. Success is retained at the lower end and lost at the upper end of the "
-        f"interval, with an anytime-valid confidence of {percent(result.confidence, 0)} each."
+        "successful control still succeed. Success is retained at the lower end and lost at the upper end of each "
+        f"interval, with an anytime-valid confidence of {percent(result.confidence, 0)}."
     )
     return Table.of(
         "thresholds",
@@ -245,7 +245,7 @@ def threshold_sentences(result: Thresholds, profile: Profile) -> Iterator[str]:
         ]
         if settled:
             confidence = percent(result.confidence, 0)
-            yield f"Success is lost along {axis} at {texts[0]} (confidence {confidence} each)."
+            yield f"Success is lost along {axis} at {texts[0]} (each at {confidence} confidence)."
         if open_:
             yield f"The threshold along {axis} is not yet determined: {texts[1]}."
     if result.cannot:

@@ -75,7 +75,7 @@ class Recolour(Perturbation):
             return DARK_GREY if name == "black" else COLOURS[name]
         if self.colour is None or more or not matches_colour(named, self.colour):
             raise PerturbationError(
-                f"{self.kind}: the instruction names the colour {' and '.join(sorted(named))}"
+                f"{self.kind}: the instruction names the colour{'s' * bool(more)} {' and '.join(sorted(named))}"
             )
         return self.colour
 
@@ -195,7 +195,7 @@ class Alter(Perturbation):
             ways = self._ways(task, thing)
             if not ways:
                 raise PerturbationError(
-                    f"{self.kind}: {thing.name} cannot get another appearance, size or model"
+                    f"{self.kind}: {thing.name} cannot be given another appearance, size or model"
                 )
             way = ways[int(rng.integers(len(ways)))]
             other = way[int(rng.integers(len(way)))]

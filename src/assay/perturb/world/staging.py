@@ -47,7 +47,7 @@ class Room(Perturbation):
         others = [room for room in Arena if room is not task.scene.arena and _clears_robot(task.scene, room)]
         if self.arena is None and not others:
             raise PerturbationError(
-                f"{self.kind}: in every other room, a fixture would collide with the robot"
+                f"{self.kind}: in each of the other rooms, a fixture would collide with the robot"
             )
         arena = self.arena or others[int(rng.integers(len(others)))]
         old, new = task.scene.arena.workspace, arena.workspace

@@ -30,7 +30,7 @@ from assay.tasks.scene import Colour, Finish, Pattern
 NEW_PATTERNS = {"striped": Pattern.STRIPES, "checkered": Pattern.CHECKER, "speckled": Pattern.SPECKLES}
 """Patterns to choose from, by adjective."""
 NEW_SIZES = {"small": 0.75, "large": 1.25}
-"""Factors on lengths, by adjective."""
+"""Factors by which lengths are scaled, by adjective."""
 OTHER_COLOUR = 2 * COLOUR
 """Minimum CIELAB distance between two mean colours for a colour name to distinguish the objects."""
 MIN_COLOURED_FRACTION, MAX_GREY_DISTANCE, MIN_HUE_COSINE = 0.2, 0.08, 0.85
@@ -77,7 +77,7 @@ class UnseenTargets(Perturbation):
                     break
             else:
                 raise PerturbationError(
-                    f"{self.kind}: no unseen category fits in view at the start and destination of {thing.name}"
+                    f"{self.kind}: no unseen category fits in view where {thing.name} starts and ends"
                 )
 
         return replace(changed, instruction=_rename_objects(task, new))
@@ -175,7 +175,7 @@ class VariedTarget(Perturbation):
                 )
         if not Ground(task.scene).in_view(changed.scene):
             raise PerturbationError(
-                f"{self.kind}: {first.name} would not be in view at {look.size:g} times its size"
+                f"{self.kind}: {first.name} would not fit in view at {look.size:g} times its size"
             )
         return first, look, changed
 

@@ -72,7 +72,7 @@ class Address:
         if not value:
             raise PolicyError(
                 f"{self.text}: {option}: expected the name of an environment variable that contains the key, such as "
-                f"{option}=ROBOT_KEY; there is no such variable, or it is empty"
+                f"{option}=ROBOT_KEY; the variable does not exist or is empty"
             )
         return value
 

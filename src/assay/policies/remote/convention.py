@@ -219,7 +219,7 @@ def check_actions(value: object) -> np.ndarray:
     except ValueError:  # ragged
         raw = np.empty(0, dtype=object)
     if raw.dtype.kind not in "biuf":
-        raise ValueError(f"the actions are {type(value).__name__}, not an array of numbers")
+        raise ValueError(f"the actions should be an array of numbers, not of type {type(value).__name__}")
     actions = np.atleast_2d(raw.astype(np.float64))
     if actions.ndim != 2 or actions.shape[1] != ACTION_SIZE or not 1 <= len(actions) <= MAX_CHUNK:
         raise ValueError(

@@ -99,7 +99,7 @@ class ReceivedObservation:
 
 
 def _not_sent(name: str) -> PolicyError:
-    return PolicyError(f"not sent by the client: {name}; a served policy observes only what the client sends")
+    return PolicyError(f"the client does not send {name}; a served policy observes only what it receives")
 
 
 class ServerSession(ABC):

@@ -202,7 +202,7 @@ class Transport(ABC):
 
     @contextlib.contextmanager
     def _exchange(self) -> Iterator[Callable[[], float]]:
-        """Context that provides a function for the remaining seconds; any failure in it closes the connection."""
+        """Yield a function that returns the remaining seconds; any failure in the context closes the connection."""
         text, seconds = self.address.text, self._reply_timeout
         if not self._connected:
             raise LostError(text, "there is no connection")

@@ -437,8 +437,8 @@ def _notes(searches: Sequence[Search]) -> list[str]:
         if given_up := sorted(search.threshold.given_up):
             magnitudes = ", ".join(f"{search.ladder[rung].magnitude:g}" for rung in given_up)
             notes.append(
-                f"{search.task.id}: {search.axis.name} of {magnitudes} {search.axis.unit}".rstrip()
-                + " was abandoned: the oracle can solve hardly any start"
+                f"{search.task.id}: the search at {search.axis.name} {magnitudes} {search.axis.unit}".rstrip()
+                + " was abandoned, because the oracle can solve hardly any start"
             )
     return notes
 

@@ -60,7 +60,8 @@ class LiberoPack(AssetPack):
         required.append((self.libero / "scenes" / f"{_ROOMS[Arena.TABLE][0]}.xml", _LIBERO_ORIGIN))
         missing = [f"{path} (from {origin})" for path, origin in required if not path.is_file()]
         if missing:
-            raise AssetError(f"the libero pack lacks {len(missing)} required file(s): " + "; ".join(missing))
+            which = f"{len(missing)} required file{'s' * (len(missing) > 1)}"
+            raise AssetError(f"the libero pack lacks {which}: " + "; ".join(missing))
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
@@ -136,7 +137,7 @@ class LiberoPack(AssetPack):
 
 def _existing(path: Path, origin: str) -> Path:
     if not path.is_file():
-        raise AssetError(f"missing {path} (part of {origin})")
+        raise AssetError(f"{path} is missing (part of {origin})")
     return path
 
 

@@ -221,7 +221,7 @@ class Client:
         if trouble.nonsense:
             raise NonsenseError(str(trouble))
         raise UnansweredError(
-            f"{self._url}: {trouble}, in each of {attempts} attempts; replies so far are cached, "
+            f"{self._url}: {trouble} (attempts: {attempts}); replies so far are cached, "
             "so run the same command again later"
         )
 
@@ -236,7 +236,7 @@ class Client:
                 async for chunk in response.aiter_raw():
                     data += chunk
                     if len(data) > MOST_BYTES:
-                        raise _TroubleError(f"more than {MOST_BYTES:,} bytes", nonsense=True)
+                        raise _TroubleError(f"the reply has more than {MOST_BYTES:,} bytes", nonsense=True)
         except (TimeoutError, httpx2.TimeoutException):
             raise _TroubleError(f"no answer within {self._endpoint.timeout:g} s") from None
         except httpx2.HTTPError as error:
@@ -251,7 +251,7 @@ class Client:
             raise _TroubleError(report, wait=wait, too_many=response.status_code == _TOO_MANY)
         if response.status_code in _BLOCKING and _BLOCKED.search(report) and not _FORM.search(report):
             raise _BlockedError(report)
-        raise RefusedError(f"{self._url} refuses the request: {report}", response.status_code)
+        raise RefusedError(f"{self._url} rejected the request: {report}", response.status_code)
 
     def _parse(self, data: bytes) -> Reply:
         try:
@@ -262,7 +262,7 @@ class Client:
                 for part in (reply.text, reply.thoughts)
             )
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
-            raise _TroubleError("not a chat completion", nonsense=True) from None
+            raise _TroubleError("the reply is not a chat completion", nonsense=True) from None
         reply = replace(reply, text=text, thoughts=thoughts, blocked=self._report(reply.blocked), at=_now())
         sent, received = reply.sent, reply.received
         if isinstance(sent, int) and isinstance(received, int) and 0 <= min(sent, received) <= 10**7:

@@ -93,16 +93,16 @@ def parse_document(content: str | bytes, *, id: str, file: Path | str | None = N
     ``file`` is used only in error messages. Raises BDDLError.
     """
     if len(content) > MAX_BYTES:
-        raise BDDLError(f"is larger than {MAX_BYTES:,} bytes, so it is not a task file", file=file)
+        raise BDDLError(f"the file is larger than {MAX_BYTES:,} bytes, so it is not a task file", file=file)
     try:
         text = content if isinstance(content, str) else content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line, byte = error.object.count(b"\n", 0, error.start) + 1, error.object[error.start]
-        reason = f"is not a text file: byte 0x{byte:02x} is not UTF-8"
+        reason = f"the file is not text: byte 0x{byte:02x} is not UTF-8"
         raise BDDLError(reason, file=file, line=line) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise BDDLError("is not a text file: it contains a zero byte", file=file, line=line)
+        raise BDDLError("the file is not text: it contains a zero byte", file=file, line=line)
     try:
         return _BddlReader(parse_group(text)).document(id)
     except BDDLError as error:

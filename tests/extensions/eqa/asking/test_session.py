@@ -265,8 +265,8 @@ def test_distractors_must_each_differ_in_content():
     for text, reason in (
         (GOOD, ""),
         (GOOD.replace("wash the cup", "wash  the\ncup"), ""),
-        ("put the pot on the stove", "0 instructions instead of 3"),
-        (GOOD + "<wrong>fold it</wrong>", "4 instructions instead of 3"),
+        ("put the pot on the stove", "expected 3 instructions, got 0"),
+        (GOOD + "<wrong>fold it</wrong>", "expected 3 instructions, got 4"),
         (GOOD.replace("wash the cup", ""), "two instructions have the same content"),
         (
             GOOD.replace("wash the cup", "Place the carrot onto the plate."),
@@ -289,7 +289,7 @@ def test_a_model_that_sees_both_images_writes_distractors(
     cases = [InstructionCase(name, text, lambda: shots) for name, text in (("1", RIGHT), ("2", "fold it"))]
     written, dropped = write_distractors(cases, model, tmp_path / "seen")
     assert written == {"1": ("put the pot on the stove", "wash the cup", "open the drawer")}
-    assert dropped == {"0 instructions instead of 3": 1} and RIGHT in str(vision.asked[0]["messages"])
+    assert dropped == {"expected 3 instructions, got 0": 1} and RIGHT in str(vision.asked[0]["messages"])
     content = vision.asked[0]["messages"][-1]["content"]
     assert [part["type"] for part in content] == ["text", "image_url", "text", "image_url", "text"]
     assert content[1] != content[3], "before and after"

@@ -39,7 +39,7 @@ def test_build_ask_kill_resume_score_and_report(
     monkeypatch.setenv(KEY_VARIABLE, KEY)
     folder, out = tmp_path / "questions", tmp_path / "answers.jsonl"
     said = assay("eqa", "build", "--source", collected, "--out", folder, "--per-kind", "6", "--views", "exo")
-    assert said.status == 1 and "only 0 of 6 H-AI questions; each needs four instructions" in said.err
+    assert said.status == 1 and "only 0 of 6 H-AI questions built; each needs four instructions" in said.err
     assert "read with the schema 'libero'" in said.err and said.out.startswith(f"{folder}: ")
     said = assay("eqa", "sheet", folder, "--out", tmp_path / "sheet.png", "--kinds", "L-AI", "--count", "2")
     assert said.status == 0 and (tmp_path / "sheet.png").stat().st_size > 10_000
@@ -99,7 +99,7 @@ def test_answers_replace_only_answers_of_the_same_model(assay: Run, folder: Path
     assert (folder / "questions.jsonl").read_bytes() == questions
     (tmp_path / "notes").write_text("my notes")
     said = assay(*ask, tmp_path / "notes")
-    assert said.status == 2 and "not overwritten" in said.err
+    assert said.status == 2 and "was not overwritten" in said.err
     assert assay(*ask, tmp_path / "a").status == 0 and assay(*ask, tmp_path / "a").status == 0
     said = assay("eqa", "ask", folder, "--model", "longest", "--out", tmp_path / "a")
     assert said.status == 2 and "contains answers from random" in said.err
@@ -133,7 +133,7 @@ def test_invalid_arguments_are_reported(
             ("ask", folder, "--model", "openai:x", "--endpoint", "there", "--out", "a"),
             "must be a URL such as",
         ),
-        (("score", folder), "no question of this folder has an answer"),
+        (("score", folder), "no question in this folder has an answer"),
         (("score", folder, "none.jsonl"), "file not found"),
         (("judge", folder, "none.jsonl", "--model", "random"), "not the baseline 'random'"),
         (("sheet", tmp_path, "--out", "x.png"), "create one with assay eqa build"),

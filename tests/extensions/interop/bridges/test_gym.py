@@ -128,14 +128,14 @@ def test_environments_in_processes_keep_their_instructions():
 @pytest.mark.extensions("tabletop")
 def test_invalid_arguments_are_refused():
     for task, options, error, words in (
-        ("libero_goal", {}, TaskError, "selects 10 tasks; expected a single one"),
+        ("libero_goal", {}, TaskError, "selects 10 tasks; expected exactly one"),
         ("libero_goal/3", {"steps": 0}, TaskError, "steps=0: expected an integer >= 1"),
         ("libero_goal/3", {"size": 0}, TaskError, "size=0: expected 1 to 4096"),
         ("tabletop/visual_manipulation/0", {}, TaskError, "not a task in LIBERO's world"),
         ("libero_goal/3", {"condition": "x/level9"}, ExperimentError, "did you mean|valid"),
         ("libero_goal/3", {"condition": "xx/a"}, ExperimentError, "there is no experiment 'xx'"),
-        ("libero_goal/3", {"condition": "level3"}, TaskError, "EXPERIMENT/CONDITION, such as x/level3"),
-        ("libero_goal/3", {"condition": "x/level*"}, TaskError, "choose one, such as x/level1"),
+        ("libero_goal/3", {"condition": "level3"}, TaskError, "EXPERIMENT/CONDITION, for example x/level3"),
+        ("libero_goal/3", {"condition": "x/level*"}, TaskError, "choose one, for example x/level1"),
     ):
         with pytest.raises(error, match=words):
             gymnasium.make("assay/Task-v0", task=task, **options)

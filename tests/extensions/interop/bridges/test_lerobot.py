@@ -45,7 +45,7 @@ def test_a_rollout_plays_the_next_start_and_records_it_once(drawing: str, tmp_pa
         assert played.spec == planned.specs[episode] and played.steps == 7
         upright = played.observation.image("agentview", 32)
         assert np.array_equal(seen["pixels"]["image"], orient(upright, Orientation.ROTATED))
-    with pytest.warns(UserWarning, match="has only 3 episodes, which are now repeated; set --env.seeds"):
+    with pytest.warns(UserWarning, match="has only 3 episodes, so they are repeated; increase --env.seeds"):
         env.reset(seed=1004, options=BEGIN)
     env.close()
     recorded = assay.load_run(run)

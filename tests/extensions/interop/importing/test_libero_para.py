@@ -171,7 +171,7 @@ def test_invalid_metadata_missing_inputs_and_existing_outputs_are_rejected(logs,
         import_run(folder, metadata, out)
     logs({})
     import_run(folder, metadata, out)
-    with pytest.raises(RunError, match="exists already"):
+    with pytest.raises(RunError, match="already exists"):
         import_run(folder, metadata, out)
 
 
@@ -255,7 +255,7 @@ def test_several_models_become_several_runs(logs, tmp_path: Path):
     new = tmp_path / "new"
     for arguments, words in (
         (([every], metadata, tmp_path / "run.assay"), r"cannot contain 2 models \(one, two\); pass a folder"),
-        (([every], metadata, out), "one.assay exists already"),
+        (([every], metadata, out), "one.assay already exists"),
         (([every, every], metadata, new), "have the same name"),
         (([every], metadata, new, originals), "no logs for model 'three'; available models: one, two"),
     ):

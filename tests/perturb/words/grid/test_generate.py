@@ -92,7 +92,7 @@ def test_a_task_that_a_user_brings_fills_the_grid(made_up: Task) -> None:
 
 
 def test_too_many_are_rejected_and_the_most_named() -> None:
-    with pytest.raises(PerturbationError, match=r"not every cell has 9000 .* over 1 task: .* has \d+$"):
+    with pytest.raises(PerturbationError, match=r"not every cell has 9000 .* for 1 task: .* has \d+$"):
         grid([tasks.load("libero_goal/7")], 9000, 0)
     with pytest.raises(PerturbationError, match="expected 1 or more"):
         grid(tasks.suite("libero_goal"), 0, 0)

@@ -43,7 +43,7 @@ class MissingFinder(importlib.abc.MetaPathFinder):
             )
         if name == "robosuite":
             raise ModuleNotFoundError(
-                "assay libero: the script imports robosuite, which is neither installed nor part of the stand-in: "
+                "assay libero: the script imports robosuite, which is not installed and which Assay does not replace: "
                 "pip install robosuite==1.4.0",
                 name=name,
             )

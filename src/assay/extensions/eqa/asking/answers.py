@@ -104,10 +104,10 @@ def check_target(path: Path, folder: Path, model: str, style: str) -> None:
         try:
             owners = read(path).select("model", "style").unique().rows()
         except QuestionError as error:
-            raise QuestionError(f"{error}; not overwritten, choose another file") from None
+            raise QuestionError(f"{error}; the file was not overwritten; choose another one") from None
         if owners != [(model, style)]:
             names = ", ".join(sorted(f"{name} ({prompt})" if prompt else name for name, prompt in owners))
-            raise QuestionError(f"{path}: contains answers from {names}; choose another file for {model}")
+            raise QuestionError(f"{path} contains answers from {names}; choose another file for {model}")
     check_writable(path)
 
 

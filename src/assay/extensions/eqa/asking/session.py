@@ -325,7 +325,7 @@ def parse_distractors(instruction: str, text: str) -> tuple[tuple[str, ...], str
     """Parse three wrong instructions: return them and "", or () and the reason why the reply is unusable."""
     wrong = tuple(" ".join(content.split()) for content in _WRONG_TAG.findall(text))
     if len(wrong) != DISTRACTORS:
-        return (), f"{len(wrong)} instructions instead of {DISTRACTORS}"
+        return (), f"expected {DISTRACTORS} instructions, got {len(wrong)}"
     if not all(text.isprintable() and len(text) <= MAX_INSTRUCTION for text in wrong):
         return (), "not an instruction"
     if not all(is_different(one, two) for one, two in combinations((instruction, *wrong), 2)):

@@ -157,7 +157,7 @@ def annotate(
     seed: shared.Seed = 0,
     annotations: shared.AnnotationFile = None,
     review: Annotated[
-        bool, typer.Option("--review", help="Show the correct answers, and keep or drop each question.")
+        bool, typer.Option("--review", help="Show the correct answers, and decide which questions to keep.")
     ] = False,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free port.")

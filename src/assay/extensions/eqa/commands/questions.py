@@ -146,7 +146,7 @@ def build(
     for name, counts in result.short.items():
         for kind, count in counts.items():
             needs = NEEDS[QuestionKind(kind)]
-            say(f"{name}: only {count} of {per_kind} {kind} questions; each needs {needs}", aside=True)
+            say(f"{name}: only {count} of {per_kind} {kind} questions built; each needs {needs}", aside=True)
     if any(result.short.values()) and episodes is None:
         raise typer.Exit(1)
 
@@ -179,7 +179,7 @@ def import_set(
             places = "; ".join(tally.places.get(reason, [])[:2])
             say(f"{count} x {reason.removeprefix('line: ')} ({places})", aside=True)
     lines = tally.counts["lines read"]
-    say(f"{out}: {result.questions:,} of {lines:,} questions; {_format_counts(result.counts)}")
+    say(f"{out}: {result.questions:,} of {lines:,} questions imported; {_format_counts(result.counts)}")
     if result.questions < lines:
         raise typer.Exit(1)
 
@@ -305,7 +305,7 @@ def review(
         say(f"{csv}: {len(questions):,} questions")
     summary = ReviewSummary.of(questions, reviews)
     for name, counts in summary.verdicts.items():
-        say(f"{name}: keeps {counts['keep']:,}, drops {counts['drop']:,}")
+        say(f"{name} keeps {counts['keep']:,} and drops {counts['drop']:,}")
     shared.show_agreement(summary.agreement, "1/2")
     say(
         f"{folder}: {len(questions) - len(summary.dropped):,} of {len(questions):,} questions kept, "

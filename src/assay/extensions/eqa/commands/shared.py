@@ -158,6 +158,6 @@ def show_agreement(agreements: tuple[AnnotatorAgreement, ...], chance: str) -> N
     """Print the agreement of annotators, one line for each group."""
     for agreement in agreements:
         say(
-            f"{', '.join(agreement.annotators)}: agree on {agreement.observed:.1%} of {agreement.items} questions, "
+            f"{', '.join(agreement.annotators)}: agreement on {agreement.observed:.1%} of {agreement.items} questions, "
             f"kappa {agreement.even_kappa:.3f} (chance {chance})"
         )

@@ -114,7 +114,7 @@ class AnswerSheet:
         silent = {name: model.unanswered for name, model in models.items() if name not in scored}
         if not scored:
             raise QuestionError(
-                "no question of this folder has an answer; use assay eqa ask or assay eqa annotate"
+                "no question in this folder has an answer; use assay eqa ask or assay eqa annotate"
             )
         return cls(questions, scored, silent)
 

@@ -34,7 +34,7 @@ def best_figures(data: ReportData) -> Iterator[Drawing]:
         shares = [data.shares_by_kind(person) for person in data.people.values()]
         means = {kind: results.mean_of([person.get(kind) for person in shares]) for kind in QuestionKind}
         rows["people, mean"] = {kind: mean for kind, mean in means.items() if mean is not None}
-    yield _grouped_bars(f"The best {MAX_MODELS} models, and people, by kind", rows, data.score.chance)
+    yield _grouped_bars(f"Accuracy by kind: the best {MAX_MODELS} models and people", rows, data.score.chance)
     groups: dict[str, list[Mark]] = {"open weights": [], "proprietary": []}
     for name, model in data.best_models():
         if len(marks := groups.get(data.fact(name).type, [])) < MAX_MODELS:
@@ -57,8 +57,8 @@ def overall_figure(name: str, title: str, groups: Mapping[str, Sequence[Mark]], 
     return forest_drawing(
         name,
         title,
-        "Mean over data sets of each kind, then over kinds, with 95 % intervals clustered by episode. "
-        "The vertical line is chance.",
+        "Mean over data sets for each kind, then over kinds, with 95 % intervals clustered by episode. "
+        "The vertical line is the chance level.",
         groups,
         along="right answers",
         heads=("mean", "n"),
@@ -70,7 +70,7 @@ def overall_figure(name: str, title: str, groups: Mapping[str, Sequence[Mark]], 
 def kinds_figure(data: ReportData) -> Drawing:
     """Plot the accuracy of the best models by kind, averaged over data sets."""
     rows = {name: data.shares_by_kind(model) for name, model in data.best_models()[: len(style.SERIES)]}
-    return _grouped_bars("The best models by kind, averaged over data sets", rows, data.score.chance)
+    return _grouped_bars("Accuracy of the best models by kind, mean over data sets", rows, data.score.chance)
 
 
 def size_figure(data: ReportData) -> Drawing:
@@ -100,7 +100,7 @@ def camera_figures(data: ReportData) -> Iterator[Drawing]:
     yield _stacked_bars(
         "components",
         "Errors by component",
-        "Error rates at the mid level on questions with each component, normalised to sum to 1; means over models.",
+        "Error rates on mid-level questions that involve each component, normalised to sum to 1; means over models.",
         dict(zip(COMPONENTS, np.transpose(list(proportions.values())), strict=True)),
         [
             f"{results.camera_count(view)} view{'s' * (results.camera_count(view) > 1)}"
@@ -138,7 +138,7 @@ def counts_figure(data: ReportData) -> Drawing:
     return _stacked_bars(
         "counts",
         title,
-        "Questions are counted once for every view.",
+        "Each question is counted once per view.",
         stacks,
         list(QuestionKind),
         shares=False,

@@ -71,7 +71,7 @@ def warnings(score: Score) -> Iterator[str]:
     for letters in score.right_letters:
         if letters.p < UNEVEN_P:
             best = percent(letters.most)
-            yield f"Correct letters are not balanced ({letters.of}): always choosing one letter scores {best}."
+            yield f"The correct letters are not balanced ({letters.of}): always choosing one letter scores {best}."
     sizes = {
         f"{accuracy.dataset} {accuracy.kind}": accuracy.questions
         for model in score.models.values()
@@ -159,8 +159,8 @@ def levels_table(data: ReportData) -> Table:
         ),
         tuple(rows),
         "High: an instruction; mid: the signs of a motion; low: its numbers. Prediction asks for the outcome of an "
-        "action, inference for the action between two states. Mean over data sets of each kind, then over kinds, with "
-        "95 % intervals over episodes in brackets. Lenient: overall, regardless of the form of a reply.",
+        "action, inference for the action between two states. Mean over data sets for each kind, then over kinds, with "
+        "95 % intervals over episodes in brackets. Lenient: overall accuracy, regardless of the form of the reply.",
     )
 
 

@@ -187,7 +187,7 @@ def proportions_table(data: ReportData) -> Table:
             Column(f"{name}: n", "count"),
             *_columns("share", f"{name}: error rate", "95 % interval"),
         ]
-    note = "Error rates in mid-level questions that involve each component, normalised to sum to 1."
+    note = "Error rates on mid-level questions that involve each component, normalised to sum to 1."
     return Table("proportions", "Error proportions", tuple(columns), tuple(rows), note)
 
 

@@ -43,7 +43,7 @@ def open_source(
         return LerobotSource(path, schema, gripper)
     if path.is_dir() and not any(path.rglob(TFRECORD_PATTERN)):
         raise QuestionError(
-            f"{name}: contains neither a LeRobotDataset ({INFO}) nor TFRecord files ({TFRECORD_PATTERN})"
+            f"{name} contains neither a LeRobotDataset ({INFO}) nor TFRecord files ({TFRECORD_PATTERN})"
         )
     if path.is_dir():
         require("eqa", f"{name}: TFRecord files need tfrecord and crc32c", QuestionError)

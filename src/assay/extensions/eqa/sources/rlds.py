@@ -45,7 +45,7 @@ class TFRecord:
             content = file.read(self.length)
             check = file.read(_CHECK.size)
         if len(content) < self.length or len(check) < _CHECK.size:
-            raise UnreadableError(f"{self.path.name}: ends in the middle of an episode")
+            raise UnreadableError(f"{self.path.name} ends in the middle of an episode")
         if _CHECK.unpack(check)[0] != _masked_crc(content):
             raise UnreadableError(f"{self.path.name}: the episode at byte {self.offset} is damaged")
         example = example_pb2.Example()
@@ -65,7 +65,7 @@ def records(path: Path) -> Iterator[TFRecord]:
             file.seek(offset)
             head = file.read(_LENGTH.size + _CHECK.size)
             if len(head) < _LENGTH.size + _CHECK.size:
-                raise UnreadableError(f"{path.name}: ends in the middle of an episode")
+                raise UnreadableError(f"{path.name} ends in the middle of an episode")
             if _CHECK.unpack(head[_LENGTH.size :])[0] != _masked_crc(head[: _LENGTH.size]):
                 raise UnreadableError(f"{path.name}: byte {offset} is not the beginning of an episode")
             (length,) = _LENGTH.unpack(head[: _LENGTH.size])

@@ -82,12 +82,12 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         entries = world_of(task).select(task)
         if len(entries) != 1:
             raise TaskError(
-                f"'{task}' selects {len(entries)} tasks; expected a single one, such as libero_goal/3"
+                f"'{task}' selects {len(entries)} tasks; expected exactly one, for example libero_goal/3"
             )
         name, slash, _ = condition.partition("/")
         if experiment is None and condition != CONTROL and not slash:
             raise TaskError(
-                f"condition '{condition}': expected {CONTROL}, or EXPERIMENT/CONDITION, such as x/level3"
+                f"condition '{condition}': expected {CONTROL}, or EXPERIMENT/CONDITION, for example x/level3"
             )
         design = load_experiment(experiment or ("libero" if condition == CONTROL else name))
         self._design = design.only(None if condition == CONTROL else condition)
@@ -125,7 +125,7 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
             )
         if len(conditions := list(dict.fromkeys(spec.condition for spec in specs))) > 1:
             raise TaskError(
-                f"'{self._condition}' matches {len(conditions)} conditions; choose one, such as {conditions[0]}"
+                f"'{self._condition}' matches {len(conditions)} conditions; choose one, for example {conditions[0]}"
             )
         return specs[seed % len(specs)]
 

@@ -23,6 +23,7 @@ from assay.runs.plan import PlannedTask, planned_tasks
 from assay.runs.recording import begin
 from assay.sim import Observation
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
+from assay.support.console import number_of
 from assay.support.images import Orientation, orient, parse_orientation
 from assay.tasks.formats.lerobot import CAMERAS, STATE_NAMES, robot_state
 
@@ -108,7 +109,7 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         if self._next >= len(self._planned.specs):
             count = len(self._planned.specs)
             warnings.warn(
-                f"{self.task} has only {count} episodes, which are now repeated; set --env.seeds",
+                f"{self.task} has only {number_of(count, 'episode')}, so they are repeated; increase --env.seeds",
                 stacklevel=2,
             )
         play = self._player.begin(self._planned.episode(self._next), self._wait)

@@ -165,7 +165,7 @@ def read_lerobot(file: Path) -> tuple[Evaluation, ...]:
 
     def add(task: str, trial: int, success: object, reward: float | None) -> None:
         if not isinstance(success, bool | int | float) or success not in (0, 1):
-            raise ValueError(f"{task}, episode {trial}: success is {success!r:.40}")
+            raise ValueError(f"{task}, episode {trial}: success is {success!r:.40}; expected true or false")
         outcome = Outcome.SUCCESS if success else Outcome.FAILURE
         name = TaskCondition(task, labels={} if reward is None else {"sum_reward": float(reward)})
         episodes.append(ReportedEpisode(name, trial, Episode(outcome, 0, no_trajectory())))
@@ -265,7 +265,7 @@ def _contains(*keys: bytes) -> Callable[[Path, bytes], bool]:
 
 def _require_episodes(file: Path, episodes: object) -> None:
     if not episodes:
-        raise ReleaseError(f"{file}: contains no episodes")
+        raise ReleaseError(f"{file} contains no episodes")
 
 
 HARNESS_FORMATS = (

@@ -145,7 +145,7 @@ def find_models(folder: Path) -> dict[str, Path]:
     models = [candidate for candidate in candidates if _seed_folders(candidate)]
     if not models:
         raise ReleaseError(
-            f"{folder}: contains no seed*/{_LOGS}, directly or in subfolders; expected a folder of LIBERO-Para's logs"
+            f"{folder} contains no seed*/{_LOGS}, directly or in subfolders; expected a folder of LIBERO-Para's logs"
         )
     if models[0] == folder:
         models = models[:1]
@@ -248,7 +248,7 @@ class _ModelImport:
         for source in filter(None, (self.folder, self.control_folder)):
             for file, seed, settings, log in read_logs(source):
                 if source == self.control_folder and not all(episode.is_original for episode in log.episodes):
-                    raise ReleaseError(f"{file}: contains paraphrases; expected a log of --mode original")
+                    raise ReleaseError(f"{file} contains paraphrases; expected a log of --mode original")
                 for _, other in self.evaluations.values():
                     if len({other.model_name, settings.model_name} - {UNKNOWN}) > 1:
                         raise ReleaseError(
@@ -269,7 +269,7 @@ class _ModelImport:
         if not self.counts["episodes"]:
             unknown = self.counts["unknown"]
             raise RunError(
-                f"{self.folder}: the metadata contains none of the tasks of its {unknown} episodes"
+                f"{self.folder}: the metadata contains none of the tasks of the {unknown} episodes in the folder"
             )
 
     def _spec(

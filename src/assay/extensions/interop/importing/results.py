@@ -152,7 +152,7 @@ def run_files(names: Iterable[str], out: Path, plural: str) -> dict[str, Path]:
         outs = {name: out / f"{name.replace('/', '-')}{SUFFIX}" for name in names}
     for file in outs.values():
         if file.exists():
-            raise RunError(f"{file} exists already")
+            raise RunError(f"{file} already exists")
     return outs
 
 
@@ -254,7 +254,7 @@ def _missing_parts(episodes: Sequence[ReportedEpisode]) -> Iterator[str]:
     known = tasks.built_in_ids()
     lost = sum(episode.name.condition == REWORDED and episode.name.task not in known for episode in changed)
     if lost:
-        yield f"the tasks of {lost} LIBERO-plus rewordings are unknown; pass its checkout with --plus DIR"
+        yield f"the tasks of {lost} LIBERO-plus rewordings are unknown; pass a checkout with --plus DIR"
     only_rates = "the report has success rates but no drops"
     if not changed:
         yield f"no episode is perturbed: {only_rates}; add perturbed results as CONDITION=FILE"

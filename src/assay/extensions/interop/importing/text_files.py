@@ -188,7 +188,7 @@ def read_table(file: Path) -> tuple[Evaluation, ...]:
     except csv.Error as error:
         raise ReleaseError(f"{file}: not a CSV table: {error}") from None
     if not by_policy:
-        raise ReleaseError(f"{file}: contains no episodes")
+        raise ReleaseError(f"{file} contains no episodes")
     remarks = () if "trial" in columns else (NO_SEED_REMARK,)
     return tuple(
         Evaluation("CSV", policy, tuple(episodes), remarks=remarks) for policy, episodes in by_policy.items()

@@ -64,7 +64,7 @@ class Recipe:
             raise DemonstrationError(f"--relocate {self.relocate:g}: expected 0, or a number from 0.05 to 2")
         if self.starts < 0 or (self.starts and not self.noise):
             raise DemonstrationError(
-                f"--starts {self.starts}: also set --noise, or episodes with one initial state would be identical"
+                f"--starts {self.starts}: also set --noise, or episodes with the same initial state would be identical"
             )
 
     def __str__(self) -> str:

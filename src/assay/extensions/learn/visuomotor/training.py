@@ -114,7 +114,7 @@ def _restore(
         content: dict[str, Any] = torch.load(path, weights_only=True)
         if content["identity"] != identity:
             raise PolicyError(
-                f"{path} belongs to a training run with other data or options; choose another --out, or delete it"
+                f"{path} belongs to a training run with other data or options; choose another --out, or delete the file"
             )
         for name, part in parts.items():
             part.load_state_dict(content[name])

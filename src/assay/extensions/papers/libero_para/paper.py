@@ -209,7 +209,7 @@ LAYOUT = (
     ),
     (
         "Failures",
-        "Near failures follow the successful trajectory (execution errors); far ones do not (planning errors).",
+        "Near failures follow the successful trajectory (execution errors); far failures do not (planning errors).",
         ("Table 4", "Table 16", "Figure 8", "Figure 18", "Figure 19"),
     ),
     (

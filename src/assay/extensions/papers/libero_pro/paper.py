@@ -65,7 +65,7 @@ def suite_results(runs: Sequence[PaperRun]) -> tuple[dict[str, SuiteResults], tu
             if (result := _measure(run, prefixes)) is not None
         }
         if not results:
-            raise MeasureError("no episode of the four suites has a condition of pro or libero-pro")
+            raise MeasureError("no episode of the four suites was run under a condition of pro or libero-pro")
         return results
 
     by_run, missing = of_each(runs, measure)
@@ -111,7 +111,7 @@ def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[P
         source, models = load_published()
         for model, values in models.items():
             rows += _leaderboard_rows(model, values, "published")
-        note += f" Published: {source}, without intervals, with the release's draws on LIBERO's assets. "
+        note += f" Published: {source}, without intervals, for the release's variants with LIBERO's assets. "
         unlike = [
             run.name
             for run in runs

@@ -69,7 +69,7 @@ def _read(folder: Path, draw: Draw | None) -> Variants:
     if not (entries or frozen or draw == "joint"):
         if draw == "frozen" and pro.has_tables(folder):
             raise ReleaseError(
-                f"{folder}: has LIBERO-PRO's tables but no frozen task files; use draw=entries or draw=joint"
+                f"{folder}: contains LIBERO-PRO's tables but no frozen task files; use draw=entries or draw=joint"
             )
         missing = "" if folder.is_dir() else " (the folder does not exist)"
         raise ReleaseError(

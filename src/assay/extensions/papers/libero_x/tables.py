@@ -83,7 +83,7 @@ def level_rows(run: PaperRun, *levels: int) -> pl.DataFrame:
     rows = add_references(run.data.plausible).drop_nulls("level").with_columns(pl.col("level").cast(pl.Int64))
     rows = rows.filter(pl.col("level").is_in(levels)) if levels else rows
     if not len(rows):
-        raise MeasureError(f"no episode is at level {' or '.join(map(str, levels))}")
+        raise MeasureError(f"no episode was run at level {' or '.join(map(str, levels))}")
     return rows
 
 
@@ -174,7 +174,10 @@ def _tables(
     note = f"Success in per cent; errors are excluded. {REFERENCE_NOTE} none: limited only by the task's horizon."
     if theirs:
         source_name = load_published().source
-        note += f" Published: {source_name}; its limits are multiples of human times, its assets LIBERO-X's."
+        note += (
+            f" Published: {source_name}; its time limits are multiples of human completion times, and its assets "
+            "are LIBERO-X's."
+        )
     headings = (Column(heading(what, name), "share", bare=what == "label") for name in names)
     yield Table(
         "success",

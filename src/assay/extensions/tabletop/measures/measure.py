@@ -135,7 +135,7 @@ def sentences(measured: Tabletop, profile: Profile) -> Iterator[str]:
             f"without mistakes {100 * score.flawless.score:.1f} %)"
             for score in usual
         )
-        yield f"Unperturbed, the policy scores {names} (unweighted means over tasks, 95 % intervals)."
+        yield f"In unperturbed episodes, the policy scores {names} (unweighted means over tasks, 95 % intervals)."
     both = measured.modalities
     if not isinstance(both, Missing):
         needs = "which of the two the policy needs more is unclear"
@@ -275,7 +275,7 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
         mark = Mark(retained.condition, share, interval, cells, color=colour, marker=shape)
         groups.setdefault(name, []).append(mark)
     if not groups:
-        raise MeasureError("no perturbed episode has a successful control")
+        raise MeasureError("no perturbed episode has a control that succeeded")
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -509,7 +509,7 @@ def tabletop_wording(finding: Finding) -> tuple[str, str]:
     )
     if finding.flaw in CHANCE_CONDITIONS:
         caveat = f"{100 * TOLERATED:.0f} % may be due to chance" if finding.claim is Claim.PRESENT else ""
-        return f"{condition}, the policy keeps {counts} successes ({share}){others}", caveat
+        return f"{condition}, the policy retains {counts} successes ({share}){others}", caveat
     unperturbed, difference = format_unperturbed(first), format_difference(first)
     return f"{counts} succeed {condition}, {unperturbed} unperturbed ({difference}){others}", ""
 

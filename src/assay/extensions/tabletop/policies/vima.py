@@ -88,7 +88,7 @@ def from_vima_action(action: Mapping[str, Any]) -> np.ndarray:
             )
         except (KeyError, TypeError, ValueError):
             raise ActionError(
-                f"the action should contain numeric {pose}_position and {pose}_rotation, got {one_line(repr(action))}"
+                f"expected an action with numeric {pose}_position and {pose}_rotation, got {one_line(repr(action))}"
             ) from None
         if len(position) not in (2, 3) or len(rotation) != 4:
             raise ActionError(

@@ -162,7 +162,7 @@ class OtherInstruction(TablePerturbation):
     only: ClassVar[tuple[str, ...]] = ("T1", "T13", "T14", "T15")
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """Return the task with the prompt of another kind. Raise PerturbationError if no kind is suitable."""
+        """Return the task with the prompt of another kind. Raises PerturbationError if no kind is suitable."""
         kind = task.setting.task
         if not self.concerns(kind):
             raise PerturbationError(f"{self.kind} applies only to {', '.join(self.only)}, not to {task.id}")
@@ -203,7 +203,7 @@ class PromptParaphrase(TablePerturbation):
     kind = "words/prompt_paraphrase"
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """Return the paraphrased task. Raise PerturbationError if the prompt is not in its original wording."""
+        """Return the paraphrased task. Raises PerturbationError if the prompt is not in its original wording."""
         fields = {**prompt.WORDS, **read_fields(task)}
         templates = prompt.TEMPLATES[task.setting.task]
         text = task.prompt.text
@@ -230,7 +230,7 @@ class TextReferents(TablePerturbation):
     only: ClassVar[tuple[str, ...]] = ("T1", "T3", "T7", "T12", "T13", "T14", "T15", "T16", "T17")
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """Return the task with a text-only prompt. Raise PerturbationError if names cannot replace the images."""
+        """Return the task with a text-only prompt. Raises PerturbationError if names cannot replace the images."""
         if not self.concerns(task.setting.task):
             raise PerturbationError(f"{self.kind} applies only to {', '.join(self.only)}, not to {task.id}")
         pictures = dict(task.prompt.pictures)

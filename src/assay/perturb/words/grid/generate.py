@@ -103,7 +103,7 @@ def grid(
     count, cell = min((len(texts), cell) for cell, texts in cells)
     if count < per_cell:
         many = f"{len(tasks)} task{'s' * (len(tasks) != 1)}"
-        raise PerturbationError(f"not every cell has {per_cell} paraphrases over {many}: {cell} has {count}")
+        raise PerturbationError(f"not every cell has {per_cell} paraphrases for {many}: {cell} has {count}")
     return tuple(Paraphrase(tasks[number], cell, text) for cell, texts in cells for number, text in texts)
 
 

@@ -168,7 +168,7 @@ class Rules:
             if (here and others) or (
                 len(here) > 1 and not set.intersection(*(things[noun] for noun in here))
             ):
-                yield "scene", f"'{name.name}' could be the {' or the '.join(sorted({*here, *others}))}"
+                yield "scene", f"'{name.name}' could mean the {' or the '.join(sorted({*here, *others}))}"
             elif others and not any(things[noun] & things[own] for noun in others for own in mentioned):
                 yield "scene", f"'{name.name}' refers to the {others[0]}, which the original does not name"
         words = set(words_of(text))
