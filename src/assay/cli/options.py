@@ -78,7 +78,7 @@ PolicyLabel = Annotated[
 ]
 RunFile = Annotated[
     Path | None,
-    typer.Option("--out", help="Run file to write, NAME.assay (default: a file in the folder runs)."),
+    typer.Option("--out", help="Run file to write, NAME.assay (default: a file in runs/)."),
 ]
 Tasks = Annotated[
     str,

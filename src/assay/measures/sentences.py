@@ -198,7 +198,7 @@ def format_difference(evidence: Evidence) -> str:
 
 
 def format_unperturbed(evidence: Evidence) -> str:
-    """Format the success of the reference, such as the controls: as counts or, if there are none, a percentage."""
+    """Format the success of the reference, e.g. the controls, as counts or, without counts, as a percentage."""
     if evidence.reference_count is None:
         return percent(evidence.reference, 0)
     return format_counts(evidence.reference_hits, evidence.reference_count)

@@ -1,6 +1,6 @@
 """Portraits of entities, used to decide whether a person can distinguish two entities by their appearance.
 
-A portrait shows a single entity in the middle of a table, as large as in the main camera's image of 256 x 256. It is
+A portrait shows a single entity in the middle of a table, as large as in the main camera's 256 x 256 image. It is
 rasterized without GL, because planners must run without it: textured triangles with one light, no shadows and no
 specular highlights. Two entities can differ in mean colour, pattern, outline or size.
 """

@@ -45,7 +45,7 @@ def build(
     options: Annotated[
         Literal["matched", "paper"],
         typer.Option(
-            help="Wrong options: matched (actions that occurred), or paper (derived from the correct option)."
+            help="Source of the wrong options: matched (actions that occurred) or paper (derived from the answer)."
         ),
     ] = "matched",
     turning: Annotated[

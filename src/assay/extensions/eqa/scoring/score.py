@@ -1,4 +1,4 @@
-"""All scores of the answers to a folder of questions.
+"""All scores for the answers to a folder of questions.
 
 In addition to accuracies: paired contrasts of models, views and directions; errors by component of the action and by
 category; the balance of letters; and the agreement of annotators.

@@ -401,7 +401,7 @@ class NothingMore(Result):
 
     @property
     def caveat(self) -> str:
-        """The caveat of the finding."""
+        """Caveat added to the finding."""
         why = "the policy does not perform the tasks" if self.unable else "too few episodes succeed"
         return f"{why}, so nothing else can be tested"
 
