@@ -113,7 +113,9 @@ def score(
         ),
     ],
     out: Annotated[Path, typer.Option(help="CSV file to write.")],
-    alpha: Annotated[float, typer.Option(help="Weight of keyword similarity in the distance, from 0 to 1.")] = 0.5,
+    alpha: Annotated[
+        float, typer.Option(help="Weight of keyword similarity in the distance, from 0 to 1.")
+    ] = 0.5,
     baselines: Annotated[bool, typer.Option("--baselines", help="Add BLEU, METEOR and BERTScore.")] = False,
     bert_model: Annotated[
         str | None,

@@ -107,7 +107,7 @@ class WithinPolicy(FlawedPolicy):
 
     def __post_init__(self) -> None:
         if self.reach <= 0 or self.delay <= 0 or not 0 <= self.lapse <= 1:
-            raise PolicyError("invalid field of within: expected reach > 0, delay > 0 and lapse from 0 to 1")
+            raise PolicyError("invalid value in `within`: expected reach > 0, delay > 0 and 0 <= lapse <= 1")
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
         """Return the task's goal if the change is within the tolerance, otherwise an empty goal."""
