@@ -52,7 +52,7 @@ class DemoExperiment:
     conditions: tuple[str, ...] = ()
     """Names of the conditions to run; all conditions if empty."""
     in_turn: bool = False
-    """Whether each perturbed condition has only one seed; conditions are assigned to seeds in rotation."""
+    """Whether each perturbed condition runs with only one seed; the seeds are assigned in rotation."""
     steps: int | None = 140
     """Maximum number of control steps; None for the default horizons of the tasks."""
 
@@ -87,7 +87,7 @@ Their initial states differ little, so a few trajectories are representative. In
 longer to reach moved objects.
 """
 SEEDS = (0, 1, 2, 3, 4)
-"""Seeds; with two tasks, they make ten starts: an exact test can reach p = 2 ** -10, enough for 15 hypotheses."""
+"""Seeds: with two tasks, ten initial states; an exact test can reach p = 2 ** -10, enough for 15 hypotheses."""
 PARTS = (
     DemoExperiment("libero", BOTH, tuple(range(12)), steps=130),
     DemoExperiment("para?per_cell=1", "libero_goal/6", SEEDS, in_turn=True, steps=115),

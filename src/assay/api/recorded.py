@@ -131,10 +131,10 @@ class Run:
         ``beside``: further runs to include. ``labels``: names of the runs, one for each. With ``paper``
         ("libero-para"), the report contains the tables and figures of that paper instead, numbered as in the
         paper; ``published`` adds the numbers published by its authors. ``near_far``: the rule that defines near
-        failures, which is "ours", "paper" (LIBERO-Para's rule, always used on its own page), or changes to "ours":
-        "floor=0.01&least_successes=5&with_controls=true". With ``figures`` ("pdf" or "svg"), figures and tables
-        for a paper are written to the subfolder ``paper``; ``width``, ``font``, ``font_size`` and ``names`` have
-        the same meaning as in ``assay report``.
+        failures, which is "ours", "paper" (LIBERO-Para's rule, always used on its own page), or settings that
+        modify "ours", such as "floor=0.01&least_successes=5&with_controls=true". With ``figures`` ("pdf" or
+        "svg"), figures and tables for a paper are written to the subfolder ``paper``; ``width``, ``font``,
+        ``font_size`` and ``names`` have the same meaning as in ``assay report``.
         """
         from assay.measures.failure.near_far import near_far_rule
         from assay.measures.views.printing import Print

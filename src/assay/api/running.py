@@ -165,7 +165,7 @@ def search(
     """Find the smallest change along each axis that makes a policy fail on each task, with an interval.
 
     ``budget``: maximum number of episodes, including controls; by default 30 per task and axis. ``level``:
-    fraction of the starts solved without a change that the policy must still solve with the change.
+    fraction of the initial states solved without the change that the policy must still solve with it.
     ``confidence``: confidence level of each interval. The same call resumes the search. The other keyword
     arguments are the fields of `RunOptions`. Raises DeclinedError if the observer declines to start.
     """
@@ -253,7 +253,7 @@ def audit(
 
 
 def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
-    """Return the policies that audit an experiment: those of its world, and ``policies``. Raises RunError."""
+    """Return the policies for an audit of an experiment: its world's, and ``policies``. Raises RunError."""
     from assay.measures.shortcuts import MEMORY, SIGHT, WORDS, Probe
 
     kinds = {"": None, "words": WORDS, "sight": SIGHT, "memory": MEMORY}

@@ -42,7 +42,7 @@ class TaskEnv:
     """Environment of one task for manual stepping."""
 
     def __init__(self, env: Env, spec: EpisodeSpec) -> None:
-        """``spec``: the episode to run, except for its seed."""
+        """``spec``: the episode to run; its seed is replaced by that of each `reset`."""
         self._env, self._spec, self._is_reset = env, spec, False
 
     def reset(self, seed: int = 0) -> Any:

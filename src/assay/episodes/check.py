@@ -233,7 +233,7 @@ class _Playthrough:
     observations: list[list[np.ndarray]]
 
     def agrees(self, other: _Playthrough, steps: int | None = None) -> bool:
-        """Return whether two episodes are equal; with ``steps``, compare only that many initial steps."""
+        """Return whether two episodes are equal; with ``steps``, compare only the first ``steps`` steps."""
         if steps is None and self.episode.outcome is not other.episode.outcome:
             return False
         left, right = self._numbers(steps), other._numbers(steps)
@@ -246,7 +246,7 @@ class _Playthrough:
 
 
 class _RandomPolicy:
-    """A policy that samples uniform actions in [-1, 1], the same actions in every episode."""
+    """A policy that samples actions uniformly from [-1, 1], the same in every episode."""
 
     def __init__(self, action_size: int) -> None:
         self._size, self._step = action_size, 0

@@ -127,8 +127,8 @@ UNTOUCHED = "nothing"
 
 Stages = Mapping[str, int | None]
 """Control step after which each stage was first observed (None if never), in the order of the stages.
-A number above the episode's step count means that the stage was observed in the aftermath, in which an object still
-held on success is released.
+A number above the episode's step count means that the stage was observed in the aftermath of a success, in which
+an object that is still held is released.
 """
 
 

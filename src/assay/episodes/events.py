@@ -50,7 +50,7 @@ class TriggerKind(StrEnum):
     STEP = "step"
     """``value`` control steps have been executed."""
     SHARE = "share"
-    """A fraction ``value`` of the time that the demonstrator needs for the control has elapsed."""
+    """A fraction ``value`` of the time that the demonstrator needs for the control episode has elapsed."""
 
 
 _VALID: dict[TriggerKind, tuple[float, float]] = {
@@ -178,7 +178,7 @@ class At(Perturbation):
         return self.what.decides
 
     def certified_as(self) -> Perturbation | None:
-        """Return the event to certify instead; None if this event cannot affect solvability."""
+        """Return the event to certify in place of this one; None if this event cannot affect solvability."""
         certified = self.what.certified_as()
         if certified is None or certified is self.what:
             return None if certified is None else self

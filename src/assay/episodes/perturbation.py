@@ -117,7 +117,7 @@ class Perturbation(ABC):
     world: str = "libero"
     """Name of the world whose tasks the perturbation modifies; empty for any world."""
     sets_vocabulary: bool = False
-    """Whether the perturbation changes objects or the request, on which suitable words and appearances depend."""
+    """Whether the perturbation changes objects or the request, which determine suitable words and appearances."""
     neutral: Mapping[str, object] = MappingProxyType({})
     """Field values without effect; a perturbation in which all of these fields have these values is rejected."""
     guessable: bool = False
@@ -186,7 +186,7 @@ class Perturbation(ABC):
         return None
 
     def certified_as(self) -> Perturbation | None:
-        """Return the perturbation to certify instead; None if this perturbation cannot affect solvability."""
+        """Return the perturbation to certify in place of this one; None if this one cannot affect solvability."""
         return self if self.decides else None
 
     def hides(self, camera: str) -> bool:
@@ -196,8 +196,8 @@ class Perturbation(ABC):
 
 @cache
 def _field_types(cls: type) -> tuple[dict[str, type[Enum]], dict[str, int]]:
-    """Return two mappings from the field names of a class: to the Enum, for fields with an Enum type; and to the
-    length, for fields whose type is a tuple of fixed length.
+    """Return two mappings by field name of a class: the Enum of each field with an Enum type, and the length of
+    each field whose type is a tuple of fixed length.
     """
     choices, lengths = {}, {}
     for name, hint in get_type_hints(cls).items():

@@ -23,7 +23,7 @@ class Chance:
     """Random streams for one step, independent of the worker and of other random draws and their order."""
 
     key: Key
-    """Key of the perturbation within its episode, followed by the camera for images."""
+    """Key of the perturbation within its episode; for images, followed by the camera."""
     step: int
     """Number of control steps since the start of the episode."""
 

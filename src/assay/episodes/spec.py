@@ -31,7 +31,7 @@ class Instruction:
 
 
 Initial = Literal["sampled", "stored"]
-"""Origin of the initial state: sampled with the seed, or stored in the task's file at the seed's index."""
+"""Origin of the initial state: sampled with the seed, or stored in the task's file, indexed by the seed."""
 Label = str | int | float | bool | None
 
 CONTROL = "control"

@@ -1,6 +1,6 @@
 """One episode, step by step: the caller owns the loop, calls `step`, and receives the record at the end.
 
-`rollout` is one such loop. Gymnasium, LeRobot, vla-eval and scripts for LIBERO bring their own:
+`rollout` is one such loop. Gymnasium, LeRobot, vla-eval and scripts for LIBERO bring their own loops:
 
     play = Stepwise(env, spec)
     while not play.over:

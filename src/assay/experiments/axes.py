@@ -1,4 +1,4 @@
-"""Axes, which are kinds of change with increasing magnitude, and `search`, the experiment over their full grid."""
+"""Axes, which are kinds of change with increasing magnitude, and `search`, the experiment on their full grid."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assay.support.plugins import Registry
 from assay.tasks import Task
 
 PER_CELL = 2
-"""Number of paraphrases in each cell of the grid from which a rewording is drawn."""
+"""Number of paraphrases per grid cell from which a rewording is drawn."""
 
 
 class AxisError(ExperimentError):

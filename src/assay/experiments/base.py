@@ -116,7 +116,7 @@ class Experiment:
     complete: Callable[[EpisodeSpec], EpisodeSpec] = lambda spec: spec
     """Function that adds seed-dependent values, such as labels or a time limit, to each spec."""
     keep: Callable[[EpisodeSpec], bool] = lambda spec: True
-    """Predicate that selects the episodes to run from the design."""
+    """Predicate that selects which of the design's episodes to run."""
     conditions: str | None = None
     """Conditions to run in addition to the control, as names or patterns (`choose_conditions`); None for all."""
     control: Callable[[Any], Variant] = lambda task: Variant()
@@ -203,7 +203,7 @@ class Experiment:
     def checked_pack(self, pack: str | None, initial: Initial = "sampled") -> str:
         """Return the asset pack to use.
 
-        Raises AssetError or ExperimentError if the world does not support the pack or the states.
+        Raises AssetError or ExperimentError if the world does not support the pack or stored initial states.
         """
         if pack is not None:
             self.played_in.pack_source(pack)
@@ -233,7 +233,7 @@ EXPERIMENTS: Registry[Callable[..., Experiment] | Experiment] = Registry(
 
 
 def load_experiment(address: str) -> Experiment:
-    """Load the experiment for a name or ``python:module:object``, with the parameters set in its address.
+    """Load an experiment by name or as ``python:module:object``, with the parameters set in its address.
 
     Raises ExperimentError with the valid names.
     """

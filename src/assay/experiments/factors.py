@@ -52,7 +52,7 @@ ROOMS = dict.fromkeys(Arena, Arena.TABLE) | {
 
 @cache
 def single_changes() -> dict[str, Perturbation]:
-    """Return the changes that apply to any task, by name; the name of an axis selects a typical change."""
+    """Return the changes that apply to any task, by name; an axis name stands for a typical change along it."""
     senses = senses_at(MEDIUM_SEVERITY)
     return {
         "words": Synonyms(),

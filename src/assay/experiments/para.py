@@ -26,11 +26,11 @@ from assay.tasks.formats import instruction
 PUBLISHED, COMPUTED, NONE = "published", "computed", "none"
 """Source of the similarities in an episode's labels: the table, Assay's scorer, or none."""
 NO_CELL = "no-cell"
-"""Condition of paraphrases without object and action types."""
+"""Name of the condition for paraphrases without object and action types."""
 MAX_TASKS_NAMED = 6
 """Maximum number of tasks listed in an error message."""
 SEEDS = (7, 8, 9, 10, 11)
-"""Seeds used in the paper."""
+"""Seeds used in the LIBERO-Para paper."""
 PER_CELL = 10
 """Default number of paraphrases generated for each task in each cell."""
 

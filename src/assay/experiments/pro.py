@@ -94,7 +94,7 @@ def pro(
 
 
 def _dimensions(task: Task) -> Iterator[LazyVariant]:
-    """Yield LIBERO-PRO's changes: four dimensions and their combinations; the task dimension is not combined."""
+    """Yield LIBERO-PRO's changes: four dimensions and their combinations, and the task dimension alone."""
 
     def combine(chosen: tuple[str, ...]) -> Variant:
         labels: dict[str, Label] = {f"factor:{name}": name in chosen for name in DIMENSIONS}

@@ -105,7 +105,7 @@ class FactorContrast(Result):
     interval: Interval
     """Newcombe interval of the difference over starts, extended to include 0 if the test is not significant."""
     p: float
-    """p value of ``difference``: the larger of two, from exact tests over starts and within starts."""
+    """p value of ``difference``: the larger of the p values of two exact tests, over starts and within starts."""
 
     def flaw_test(self, flaw: str, run: int, telling: int) -> FlawTest:
         """Return the test of whether the factor reduces success, pooled over all combinations.
@@ -136,7 +136,7 @@ class Attribution(Result):
     drop_interval: Interval | None
     shares: tuple[FactorShare, ...]
     contrasts: tuple[FactorContrast, ...]
-    """Comparison of the episodes with each factor and those without it, if the design includes both."""
+    """For each factor, the comparison of episodes with and without it, if the design includes both."""
     modelled: int
     """Number of missing combinations, whose success is predicted from the estimated effects."""
 
@@ -169,7 +169,7 @@ def attribution(frame: pl.DataFrame) -> Attribution:
     losses, drop = _shapley_weights(on), np.eye(len(on))[0] - np.eye(len(on))[-1]
 
     def values(totals: np.ndarray) -> np.ndarray:
-        """Return the success rate of every combination, (draws, cells), from hits and counts, (draws, 2 cells)."""
+        """Return the success rate of each combination, (draws, cells), from hits and counts (draws, 2 * cells)."""
         hit, count = np.split(totals, 2, axis=1)
         rates = hit / np.maximum(count, 1)
         if (count > 0).all():

@@ -88,7 +88,7 @@ class PairContrast(Result):
     least_p: float = 1.0
     """Smallest adjusted p value attainable with the informative starts."""
     over_tasks: Interval | None
-    """Student interval of ``change`` for tasks in general, treating these as a sample; None for fewer than three."""
+    """Student interval of ``change``, treating the tasks as a sample; None for fewer than three tasks."""
     p_over_tasks: float | None
     """Unadjusted p value of an exact test over tasks."""
     decision: Decision = Decision.UNDECIDED
@@ -97,11 +97,11 @@ class PairContrast(Result):
     starts_needed: int | None = None
     """Number of starts needed to detect the observed difference with 80 % power; None if the difference is 0."""
     variance: float = field(metadata=FOR_DRAWING)
-    """Variance of the difference between the runs over starts."""
+    """Variance over starts of the difference between the runs."""
 
     @property
     def additional_seeds(self) -> int | None:
-        """Number of additional seeds per task for a significant difference; None if no number suffices."""
+        """Number of additional seeds per task needed for a significant difference; None if no number suffices."""
         if self.starts_needed is None or not self.tasks or self.starts_needed <= self.starts:
             return None
         return math.ceil((self.starts_needed - self.starts) / self.tasks)

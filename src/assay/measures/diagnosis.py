@@ -157,7 +157,7 @@ def _complete(
     paired: pl.DataFrame | None,
     pooled: TaskChanges | None,
 ) -> Finding:
-    """Add cause and tasks if the flaw was found, or the number of seeds needed if a loss is not significant."""
+    """Add a flaw's cause and tasks if it was found, or the seeds needed if its loss is not significant."""
     if finding.claim in (Claim.TOO_FEW, Claim.NO_SIGN):
         if test is not None and test.table is not None and -finding.evidence[0].value > HARMLESS:
             return replace(finding, more=more_seeds(test.table, test.family_factor))
@@ -179,7 +179,7 @@ def _complete(
 
 
 def _shown_by_alone(flaw: str) -> pl.Expr:
-    """Return an expression for whether the change in a row reveals only this flaw."""
+    """Return a polars expression that is true if the change in a row reveals only this flaw."""
     return pl.col("change").map_elements(lambda change: shown_by(change) == (flaw,), return_dtype=pl.Boolean)
 
 

@@ -76,7 +76,7 @@ class Evidence(Result):
     at_least: bool = False
     """Whether ``hits`` is a lower bound because some episodes could not be judged."""
     same_tasks: bool = True
-    """Whether the reference covers the same tasks as ``count``."""
+    """Whether the reference covers the same tasks as the episodes in ``count``."""
     runs: tuple[int, ...] = ()
     """Indices of all pooled runs; empty for a single run."""
     task: str = ""

@@ -76,7 +76,7 @@ class OwnFlaw:
     lacking: str = "no episode in which only this aspect was changed has a successful control"
     """Reason given if the runs could not test the flaw."""
     consequences: tuple[str, ...] = ()
-    """Flaws that this one can cause."""
+    """Other flaws that this flaw can cause."""
 
 
 ABSENT: Mapping[str, str] = {Flaw.UNABLE: "Performs the tasks", Flaw.WORDING: "Robust to paraphrases"}
@@ -94,7 +94,7 @@ LACKING: Mapping[tuple[str, str], str] = {
 
 
 class Degree(StrEnum):
-    """Extent of a flaw, judged by the interval of the fraction of episodes that it affects."""
+    """Extent of a flaw, judged by the interval for the fraction of episodes that it affects."""
 
     MOSTLY = "mostly"
     """The fraction is significantly above one half."""
@@ -105,7 +105,7 @@ class Degree(StrEnum):
 
     @classmethod
     def of(cls, fraction: Interval) -> Degree:
-        """Return the degree for the interval of a fraction (0 to 1)."""
+        """Return the extent, given the interval for a fraction (0 to 1)."""
         return cls.MOSTLY if fraction.low > 0.5 else cls.RARELY if fraction.high < 0.5 else cls.PARTLY
 
 
@@ -139,6 +139,6 @@ CONSEQUENCES: Mapping[str, tuple[str, ...]] = {
     Flaw.APPEARANCE: (Flaw.OBJECT,),
     Flaw.MISSES: (Flaw.UNABLE,),
 }
-"""Flaws that a flaw can cause, by flaw."""
+"""Flaws that each flaw can cause."""
 BY_PATH = (Flaw.MEMORISES, Flaw.IGNORES_WORDS)
 """Flaws that are visible in the trajectories of the affected episodes."""

@@ -83,7 +83,7 @@ class Forecast:
 
     @property
     def worst(self) -> float | None:
-        """Smallest loss detectable under every change; None if no loss is detectable under one of the changes."""
+        """Smallest loss detectable under every change; None if no loss is detectable under some change."""
         losses = [test.detectable(self.success) for test in self.tested]
         return max((loss for loss in losses if loss is not None), default=None) if all(losses) else None
 
@@ -127,7 +127,7 @@ def forecast(
     success: float | None = None,
     sample: int = 0,
 ) -> Forecast:
-    """Forecast a run of a policy from its earlier runs in ``folders``, else from ``sample`` timed controls."""
+    """Forecast a run of a policy from its earlier runs in ``folders``, or from ``sample`` timed controls."""
     demonstrator = plan.experiment.played_in.traits.demonstrator
     steps = plan.options.steps
     needed = certificates(plan)
@@ -170,7 +170,7 @@ def forecast(
 
 
 _WORDS = ("action", "object")
-"""Labels that describe a wording: its phrasing of the action and its names of objects."""
+"""Labels that describe a wording: its phrasing of the action and its names for objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class PlannedTest:
     family: int
     """Number of tests over which the p value is adjusted (Holm)."""
     named: bool
-    """Whether the test is for a named flaw; a joint change is covered by the search."""
+    """Whether the test is for a named flaw; if not, the change is a joint one, which the search covers."""
 
     def detectable(self, success: float) -> float | None:
         """Return the smallest loss detectable with 80 % power, given the success rate of the controls."""

@@ -6,7 +6,7 @@ fixed: then the seed applies only to the policy, and all seeds of a task share o
 paired with the control that has the same task and seed.
 
 Perturbations declare their change, and plans record it as the label ``change``: ``position``, or ``appearance+object``
-for a joint change. Whether a changed instruction uses other names is determined from its text.
+for a joint change. Whether a changed instruction uses other names for objects is determined from its text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from assay.support.stats.significance import paired_p
 NONE = "none"
 """Name of the type that keeps the object names, or the action phrasing, of the original instruction."""
 OBJECTS = (NONE, "addition", "contextual", "habitual")
-"""Ways to name objects, after LIBERO-Para; ``assay.perturb.words.grid.cells`` creates them."""
+"""Ways to name objects, after LIBERO-Para; ``assay.perturb.words.grid.cells`` defines them."""
 ACTIONS = (
     *(NONE, "addition", "contextual", "habitual", "coordination", "subordination"),
     *("need", "embedded", "permission", "question", "hint"),
@@ -103,14 +103,14 @@ def pairs(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
 
 
 def sums(rows: pl.DataFrame, by: Sequence[str], **values: pl.Expr) -> np.ndarray:
-    """Return the sums of expressions over the clusters defined by ``by``: (clusters, values), in a stable order."""
+    """Return the sum of each expression over each cluster of ``by``: (clusters, values), in a stable order."""
     totals = {name: value.sum() for name, value in values.items()}
     table = rows.group_by(by, maintain_order=True).agg(**totals)
     return table.select(*values).to_numpy().astype(float)
 
 
 def start_table(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
-    """Count pairs (column count) and successes (columns control and perturbed) by start and the columns ``by``."""
+    """Count pairs (column count) and successes (columns control and perturbed) by start and by columns ``by``."""
     return rows.group_by(*by, *START, maintain_order=True).agg(
         control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
     )
@@ -122,7 +122,7 @@ def outcome_counts(table: pl.DataFrame) -> np.ndarray:
 
 
 def two_sides(rows: pl.DataFrame, by: Sequence[str], mine: pl.Expr) -> pl.DataFrame:
-    """Count successes and episodes with ``mine`` false and ``mine`` true, in each stratum ``by`` that has both.
+    """Count successes and episodes with ``mine`` false and ``mine`` true, in each stratum of ``by`` with both.
 
     The columns are ``by``, then hits and count (``mine`` false), mine_hits and mine_count (``mine`` true).
     """
@@ -142,8 +142,7 @@ def side_counts(table: pl.DataFrame) -> np.ndarray:
 
 
 def compare_sides(table: pl.DataFrame, p: float | None = None) -> tuple[Difference, float]:
-    """Return how much higher success is with ``mine`` true than false, and the p value: ``p``, or that of an exact
-    test.
+    """Return the success with ``mine`` true minus that with it false, and the p value: ``p`` or an exact one.
 
     The interval is extended to include 0 if the test is not significant.
     """

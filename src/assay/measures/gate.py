@@ -102,7 +102,7 @@ def verdict_sentences(judgement: Judgement) -> list[str]:
 
 
 def _describe_overall(judgement: Judgement) -> str:
-    """Describe the result over all conditions with its numbers."""
+    """Describe the result over all conditions, with numbers."""
     line = judgement.overall
     claim = _CLAIMS[line.verdict].format(
         a=f"A ({judgement.first})", b=f"B ({judgement.second})", margin=number(100 * judgement.margin)

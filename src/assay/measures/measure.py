@@ -167,7 +167,7 @@ class Measure(Generic[T_co]):
     flaws: tuple[OwnFlaw, ...] = ()
     """Flaws named by the tests in addition to the built-in ones."""
     wording: Callable[[Finding], tuple[str, str]] | None = None
-    """Function that returns the evidence and the caveat (may be empty) of a ``Finding`` from these tests."""
+    """Function that returns the evidence and the caveat (may be empty) for a ``Finding`` based on these tests."""
 
     def draw_runs(self, results: Mapping[str, Any]) -> Any:
         """Return the first panel's drawing of several runs, given their results by run name."""
@@ -244,7 +244,7 @@ MEASURES: Registry[Measure[Any]] = Registry(
 
 
 def describe_flaw(flaw: str) -> OwnFlaw:
-    """Return the texts and the consequences of a flaw, whether built-in or defined by a measure."""
+    """Return the texts for a flaw and the flaws that it can cause, whether built-in or defined by a measure."""
     built_in = next((own for own in Flaw if own == flaw), None)
     if built_in is not None:
         claim = built_in.claim

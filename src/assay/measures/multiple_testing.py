@@ -1,7 +1,7 @@
 """Correction for multiple testing in a diagnosis: at most 5 % of reports on a flawless policy claim a flaw.
 
 Four fifths of the 5 % are allotted to flaws named in advance, one fifth to patterns found by search; both are adjusted
-by Holm's method. A test that cannot reach significance with its starts is not counted (Tarone).
+by Holm's method. A test that cannot reach significance with so few starts is not counted (Tarone).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ NAMED_SHARE = 0.8
 SEARCHED_SHARE = 1 - NAMED_SHARE
 """Fraction of the 5 % error rate allotted to patterns found by search."""
 AdjustedP = Mapping[tuple[int, str, str], float]
-"""One-sided p value, adjusted for the family of tests, by run, measure and part (a change, an axis, a condition)."""
+"""One-sided p value, adjusted for its family, by run, measure and part (a change, an axis, a condition)."""
 
 
 def adjust(values: Sequence[float], least: Sequence[float], part: float = NAMED_SHARE) -> list[float]:
     """Return the one-sided p values of a family of tests, adjusted for comparison with 5 %.
 
     ``least`` is the smallest attainable p value of each test, and ``part`` the fraction of the 5 % allotted to the
-    family. A test that cannot be significant is adjusted as if only this test were added to those that can.
+    family. A test that cannot be significant is adjusted as if it alone were added to those that can.
     """
     able = [place for place, bound in enumerate(least) if bound < part * SURE]
     raised = [min(1.0, value * (len(able) + 1) / part) for value in values]

@@ -41,7 +41,7 @@ class MoreSeeds(Result):
 
 
 def telling(table: pl.DataFrame) -> int:
-    """Return the number of informative starts (those whose control succeeds) in the table of a drop."""
+    """Return the number of informative starts (those whose control succeeds) in a drop's table of starts."""
     return int((table["control"] > 0).sum())
 
 
@@ -63,11 +63,11 @@ def loss_p(table: pl.DataFrame | np.ndarray) -> float:
 
 
 def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
-    """Return the number of seeds with which the loss in the table of a drop would be significant.
+    """Return the number of seeds with which the loss in a drop's table of starts would be significant.
 
-    ``times`` is the factor on the p value for multiple testing. Experiments are simulated by resampling the observed
-    starts within tasks, and four out of five must detect the loss. None if there is no loss, or if more than
-    `MOST_SEEDS` seeds would be needed.
+    ``times`` is the factor by which multiple testing increases the p value. Experiments are simulated by
+    resampling the observed starts within tasks, and four out of five must detect the loss. None if there is no
+    loss, or if more than `MOST_SEEDS` seeds would be needed.
     """
     values = outcome_counts(table)
     if values[:, 1].sum() >= values[:, 0].sum():
@@ -127,10 +127,10 @@ def detectable(
 ) -> float | None:
     """Return the smallest loss (0 to 1) detectable with 80 % power; None if no loss is detectable.
 
-    ``control`` is the success rate without the change, and ``interval`` the interval of the observed difference, which
-    determines the variance. There are ``starts`` informative starts with ``pairs`` pairs each, and ``times`` is the
-    factor on the p value for multiple testing. The result is the larger of two bounds: one from the width of the
-    interval, one from the number of starts that must show a loss.
+    ``control`` is the success rate without the change, and ``interval`` the interval of the observed difference,
+    which determines the variance. There are ``starts`` informative starts with ``pairs`` pairs each, and ``times``
+    is the factor by which multiple testing increases the p value. The result is the larger of two bounds: one from
+    the width of the interval, one from the number of starts that must show a loss.
     """
     level = significance.SURE / times
     error = (interval.high - interval.low) / (2 * Z)

@@ -1,7 +1,7 @@
 """Search for losses that no named flaw covers: in single tasks, conditions, joint changes or phrasings of the action.
 
 Every candidate has an exact one-sided test. All candidates are adjusted together (Holm) for a fifth of the 5 % error
-rate; candidates whose episodes cannot reach significance are not counted.
+rate; candidates with too few episodes to reach significance are not counted.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def search_phrasings(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
 
 
 def _sides(rows: pl.DataFrame, by: Sequence[str]) -> np.ndarray:
-    """Return, per stratum, successes and episodes of the other phrasings, then of this phrasing: (4, strata)."""
+    """Count successes and episodes with the other phrasings, then with this one, by stratum: (4, strata)."""
     mine, success = pl.col("_mine"), pl.col("success")
     sides = {"others": success * ~mine, "others_count": ~mine, "hits": success * mine, "count": mine}
     sums = {name: value.sum() for name, value in sides.items()}

@@ -32,7 +32,7 @@ from assay.support.stats.significance import SURE
 _MAX_TASKS = 4
 """Maximum number of tasks listed by name."""
 _MAX_CASES = 3
-"""Maximum number of particular cases described individually."""
+"""Maximum number of cases listed as evidence for a finding; further cases are only counted."""
 _MAX_UNCERTAIN = 3
 """Maximum number of losses shown in the summary although they are not significant."""
 FORMS: Mapping[str, str] = {

@@ -25,7 +25,7 @@ KINDS: Mapping[str, str] = {
     SIGHT: "the policy uses its cameras",
     MEMORY: "the policy understands anything",
 }
-"""Missing input -> conclusion that success in a condition does not support if a policy without the input succeeds."""
+"""Missing input -> conclusion not supported by success in a condition that a policy without this input solves."""
 
 
 @dataclass(frozen=True, slots=True)

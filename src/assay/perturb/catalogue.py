@@ -32,7 +32,7 @@ class Description:
 
 
 def listed() -> dict[str, type[Perturbation]]:
-    """Return all perturbations of instruction, scene and senses sorted by kind, without those of releases."""
+    """Return all perturbations of instruction, scene and senses by kind, except those of benchmarks' releases."""
     return {kind: cls for kind, cls in sorted(kinds().items()) if not kind.startswith(RELEASE)}
 
 

@@ -34,7 +34,7 @@ def compare_runs(runs: Mapping[str, Path], *, margin: float = MARGIN) -> Compari
 
 
 def compare_suites(runs: Mapping[str, Path], reports: Sequence[RunReport]) -> list[ComparedGroup]:
-    """Compare the runs of each experiment with several ``reports``. ``runs``: paths of the run files by name."""
+    """Compare the runs of each experiment that has several ``reports``. ``runs``: run files by name."""
     experiments: dict[tuple[str, str, str], list[str]] = {}
     for report in reports:
         meta = report.meta

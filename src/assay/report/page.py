@@ -59,7 +59,7 @@ SECTIONS: Mapping[str, str] = {
     "Attribution": "The loss of success caused by each factor when several factors change at once.",
     "Time": "The duration of successful episodes, and the successes that would be lost at a tighter time limit.",
 }
-"""Introduction of each built-in section, in the order of the page; sections added by plugins follow."""
+"""Introduction to each built-in section, in the order of the page; sections added by plugins follow."""
 MAX_LISTED = 10
 """Maximum numbers of errors, reasons for refusal and stopped conditions listed in the configuration table."""
 

@@ -93,7 +93,7 @@ class Paper:
     """Title of the paper."""
     make: Callable[[Sequence[PaperRun]], Iterable[PaperSection]]
     make_beside_published: Callable[[Sequence[PaperRun]], Iterable[PaperSection]] | None = None
-    """Function that also adds the numbers published by the authors; None if Assay does not have them."""
+    """Like ``make``, but adds the numbers published by the authors; None if Assay does not have them."""
     world: str | None = None
     """Name of the world that contains the paper's tasks; runs in other worlds are rejected. None for any world."""
 
@@ -196,7 +196,7 @@ def of_each(
 
 
 def by_run(measure: Callable[[PaperRun], Any]) -> Callable[[Make], Callable[..., Iterator[Part]]]:
-    """Turn a function of {run name: result} into one of runs; runs without a result are shown as missing."""
+    """Make a function of {run name: result} a function of runs; runs without a result are shown as missing."""
 
     def decorate(make: Make) -> Callable[..., Iterator[Part]]:
         @wraps(make)
@@ -259,7 +259,7 @@ class PaperReport:
 
 
 def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False) -> PaperReport:
-    """Build the tables and figures of a paper from run files by run name; ``published`` adds the authors' numbers.
+    """Build a paper's tables and figures from run files, by run name; ``published`` adds the authors' numbers.
 
     Raises PaperError or RunError.
     """

@@ -39,7 +39,7 @@ MAX_ERRORS = 3
 
 
 def _sample_paths(store: Store, result: NearFarFailures) -> tuple[TaskPaths, ...]:
-    """Sample trajectories for every task and outcome at even intervals; tasks with most failures come first."""
+    """Sample trajectories for every task and outcome at even intervals; tasks with the most failures first."""
     kinds = {"success": pl.col("success"), "near": pl.col("near"), "far": ~pl.col("near")}
     sampled = []
     for task in sorted(result.tasks, key=lambda task: (-task.failures, task.task, task.goal)):

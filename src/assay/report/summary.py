@@ -215,7 +215,7 @@ def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
 def joint_diagnoses(reports: Sequence[RunReport]) -> dict[str, Diagnosis]:
     """Return a joint diagnosis for each policy with several runs, by title.
 
-    Runs belong to the same policy if they agree in its label, address, metadata, latency, and digests of source
+    Runs belong to the same policy if they agree in label, address, metadata, latency, and digests of source
     and files, so that episodes from before and after an edit are never pooled.
     """
     groups: dict[str, list[RunReport]] = {}

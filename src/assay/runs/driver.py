@@ -16,7 +16,7 @@ from assay.runs.schedulers.until import UntilScheduler, parse_until
 from assay.runs.store import PlannedEpisode, Store
 
 MAX_CRASHES, MAX_KILLS = 2, 5
-"""Numbers of worker deaths, by crashes and by SIGKILL (or OOM), after which an episode is recorded as an error."""
+"""Numbers of worker deaths, by crash and by SIGKILL (or OOM), after which an episode is recorded as an error."""
 MAX_OFFLINE_EPISODES_PER_WORKER = 3
 """Number of consecutive episodes per worker without a reachable policy server after which the run stops."""
 MAX_IDLE_DEATHS_PER_WORKER = 5

@@ -1,4 +1,4 @@
-"""Estimates before a run: certificates and duration, from earlier runs or a few timed episodes."""
+"""Estimates before a run: number of certificates and duration, from earlier runs or a few timed episodes."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from assay.runs.store import Store
 TOLERANCE_STEPS = 0.1
 """Fraction of a control step by which a latency may exceed a whole number of steps before it is rounded up."""
 TIMED_REQUESTS = 5
-"""Number of timed requests. They follow an untimed request, because the first one may compile a model."""
+"""Number of timed requests. They follow an untimed request, because the first request may compile a model."""
 
 
 class Observer:
@@ -163,7 +163,7 @@ def _find_latency(
 def _measure_latency(
     experiment: str | Experiment, policy: str | Policy, options: RunOptions
 ) -> dict[str, object]:
-    """Time a policy on the first observation of a plan, with the server's own times if it reports any."""
+    """Time a policy on the first observation of a plan, using the server's own times if it reports any."""
     first_seed = None if options.seeds is None else options.seeds[:1]
     plan = RunPlan.make(experiment, replace(options, latency=0, while_waiting=None, seeds=first_seed))
     world, spec = plan.experiment.played_in, plan.specs[0]
@@ -275,7 +275,7 @@ def make_certificates(
     observer: Observer,
     tries: int = 1,
 ) -> Ending:
-    """Run the demonstrator on those claims of the episodes and their controls that have no certificate yet."""
+    """Run the demonstrator to certify those episodes and controls that have no certificate yet."""
     wanted = [claim for claim in claims(specs, tries) if cache.get(claim) is None]
     if not wanted:
         return Ending(0, 0)

@@ -118,7 +118,7 @@ class RunOptions:
 
 
 class RunOptionsDict(TypedDict, total=False):
-    """Keywords of the API that correspond to the fields of `RunOptions`, with the types that the API accepts."""
+    """The API's keyword arguments for the fields of `RunOptions`, with the types that it accepts."""
 
     tasks: str | Iterable[str] | None
     seeds: Seeds | None

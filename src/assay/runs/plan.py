@@ -165,7 +165,7 @@ class RunPlan:
     ) -> RunPlan:
         """Return the plan with the provenance that is stored in its file.
 
-        ``metadata``: as reported by the policy; ``identity``: digests of its files by name, see
+        ``metadata``: as reported by the policy; ``identity``: digests of its files, keyed by file name, see
         `assay.policies.identity`.
         """
         world = self.experiment.played_in

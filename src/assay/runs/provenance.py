@@ -13,7 +13,7 @@ from assay.runs.store import Store
 DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
 """Values that must be equal for a run to be resumed."""
 IDENTITY = "policy_identity"
-"""Metadata key for the digests, by name, of a policy's source and of the files passed to it."""
+"""Metadata key for the digests of a policy's source and of the files passed to it, keyed by name."""
 POLICY_FILE = "policy file"
 """Description of the difference between two runs whose policies have different source or checkpoint files."""
 ALL = "*"
@@ -25,7 +25,7 @@ CIRCUMSTANCES = ("assay", "numpy", "python", "host", "machine", "commit", "start
 def first_difference(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> tuple[str, object, object] | None:
     """Return the first required value in which two runs differ; None if all required values are equal.
 
-    The result is (name of the value, its content in the one run, its content in the other); mappings are reduced
+    The result is (name of the value, value in the first run, value in the second run); mappings are reduced
     to the entries that differ.
     """
     for name in DECIDING:
@@ -87,7 +87,7 @@ def _has_outcomes(store: Store) -> bool:
 
 
 def describe(store: Store, fresh: dict[str, object], *, conditions: str | None = None) -> None:
-    """Write provenance into a new run; if the run exists, add changed circumstances to ``resumed``.
+    """Write provenance into a new run; if the run exists, record changed values in ``resumed``.
 
     ``conditions``: the selection planned now, which is added to the run's selection; None for all.
     """

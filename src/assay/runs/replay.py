@@ -1,4 +1,4 @@
-"""Replays of recorded actions, and videos of episodes; the same spec, assets and MuJoCo version repeat a rollout.
+"""Replays of actions, and videos of episodes; the same spec, assets and MuJoCo version reproduce a rollout.
 
 A video plays in real time at any frame rate: the frame for step s is shown at s times the world's
 ``frame_seconds``.
@@ -151,7 +151,7 @@ class RecordedActions:
         """``actions``: shape (steps, action size). ``error``: the recorded error, if any."""
         self._actions, self._error = actions, error
         self.waiting = max(len(actions) - horizon, 0)
-        """Number of steps beyond the horizon, which policies may spend waiting."""
+        """Number of additional steps, beyond the horizon, that a policy may spend waiting."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Do nothing: recorded actions need no preparation."""

@@ -98,7 +98,7 @@ MOST = (
     "CASE WHEN effects IS NOT NULL "
     "THEN (SELECT CAST(coalesce(max(value), 0) AS REAL) FROM json_each(effects, '$.{}')) END"
 )
-"""SQL expression for the largest value over all objects in one side effect of an episode; 0 without it."""
+"""SQL expression for an episode's largest value of one side effect over all objects; 0 if there is none."""
 FRAME = f"""
 SELECT specs.id, key, experiment, condition, task, seed,
        coalesce(json_extract(spec, '$.start'), seed) AS start,
@@ -118,7 +118,7 @@ WHERE {COUNTED} ORDER BY specs.id
 _NUMBERS = ("pd", "chance", "best", "distance", "rung", "reference_steps", "limit_factor")
 _FLAGS = ("plausible", "guessable", "milder")
 _EMPTY_LABELS = dict.fromkeys(_NUMBERS, pl.Float64()) | dict.fromkeys(_FLAGS, pl.Boolean())
-"""Column types of labels that have no value in any episode of a run; other such labels are text."""
+"""Column types for labels without a value in any episode of a run; labels not listed here are text."""
 _NAMES = (
     "id key experiment condition task seed start labels instruction outcome steps seconds decisions images attempts "
     "touched moved truth error initial_positions contacts clipped events stages progress lasts bystander_moved "

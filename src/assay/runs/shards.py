@@ -42,7 +42,7 @@ class Shard:
     """The episodes of one shard and their positions in the whole plan."""
 
     description: dict[str, object]
-    """The shard as stored in its run: ``number``, from 1, number of shards ``of``, and a digest of the whole plan."""
+    """The shard as stored in its run: ``number`` (from 1), number of shards (``of``) and digest of the plan."""
     specs: list[EpisodeSpec]
     places: Mapping[str, int]
     """Position in the plan, from 0, by key of the spec without its time limit, which certificates may set."""

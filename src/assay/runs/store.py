@@ -184,7 +184,7 @@ class Store(AbstractContextManager["Store"]):
         return None if folder is None else Path(folder)
 
     def describe(self, **values: object) -> None:
-        """Set values of the meta table."""
+        """Set values in the meta table."""
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
@@ -217,7 +217,7 @@ class Store(AbstractContextManager["Store"]):
         self.add_plan(rows)
 
     def add_plan(self, rows: Iterable[tuple[object, ...]]) -> None:
-        """Add rows (id, or None for the next free one; columns ``SPEC``) unless the plan already has their key."""
+        """Add rows (id, or None for the next free id; columns ``SPEC``) whose key is not yet in the plan."""
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
@@ -321,7 +321,7 @@ class Store(AbstractContextManager["Store"]):
     def stop(self, condition: str, counted: Collection[str], rule: dict[str, object]) -> None:
         """Record that a condition is decided by the episodes with the keys ``counted``.
 
-        Its other episodes, which workers were still executing at that time, are omitted from the frame.
+        Its other episodes, which workers were still executing at that time, are omitted from the data frame.
         """
         planned = self._db.execute("SELECT id, key FROM specs WHERE condition = ?", (condition,)).fetchall()
         counting = set(counted)

@@ -51,7 +51,7 @@ DEFAULT_PROJECTED_TILES = 4
 TINY = 1e-30
 """Magnitude below which numbers are written as zero, because MuJoCo rejects values that underflow a float32."""
 _SCALING = {"pos": 1, "size": 1, "fromto": 1, "range": 1, "mass": 3, "diaginertia": 5, "fullinertia": 5}
-"""MJCF attribute -> exponent of the size factor in it; a joint's range is a length only if the joint slides."""
+"""MJCF attribute -> exponent of its size factor; a joint's range is a length only if the joint slides."""
 
 
 def resize(body: Element, assets: Element, factor: float) -> None:

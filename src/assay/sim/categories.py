@@ -69,7 +69,7 @@ class CategoryVariant:
     """A category derived from another one by changing its colour or size, such as LIBERO-PRO's ``yellow_cabinet``."""
 
     base: str
-    """The category or template of the pack from which the variant is derived; it is never a variant itself."""
+    """The pack's category or template from which the variant is derived; it is never a variant itself."""
     colour: Colour | None = None
     """Red, green and blue of the brightest part, 0 to 1; darker parts stay darker. None keeps the base's colours."""
     dark: Colour | None = None

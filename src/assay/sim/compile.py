@@ -34,7 +34,7 @@ class EntityIndex:
     inner_joints: tuple[int, ...]
     """Ids of the joints of the entity's drawers, doors and knobs."""
     geoms: frozenset[int]
-    """Ids of the entity's colliding geoms."""
+    """Ids of the entity's collision geoms."""
     bottom: float
     """Height (z) of the lowest point of the entity in its resting pose, in metres, in the entity's frame."""
     radius: float

@@ -149,7 +149,7 @@ def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
 
 
 def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
-    """Colour the colliding geoms, place the cameras, and add the regions of the workspace."""
+    """Colour the collision geoms, place the cameras, and add the regions of the workspace."""
     world = arena.find("worldbody")
     assert world is not None
     for geom in world.iter("geom"):

@@ -145,7 +145,7 @@ class StageWatch:
             stages.update({stage: step for stage in current if stages.get(stage, step) is None})
 
     def inherit(self, before: StageWatch) -> None:
-        """Adopt the progress that ``before`` recorded for the same atoms until an event."""
+        """Adopt the progress that ``before`` recorded for the same atoms up to an event."""
         earlier = {progress.atom: progress for progress in before.watched.values()}
         for number, watched in list(self.watched.items()):
             if watched.atom in earlier:
@@ -245,7 +245,7 @@ class EffectWatch:
         self._arm.update(set(touches.owners[touches.parts == ARM_PART].tolist()))
 
     def inherit(self, before: EffectWatch, then: np.ndarray, now: np.ndarray) -> None:
-        """Adopt the record that ``before`` collected until an event, except for objects and joints that the event
+        """Adopt the record that ``before`` collected up to an event, except for objects and joints that the event
         moved.
 
         The record consists of forces, arm contacts, and the initial positions of bystanders and closed parts.
@@ -298,7 +298,7 @@ class EffectWatch:
 
 @machine_code
 def _update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
-    """Update ``peaks`` (owners,): the largest force so far, in newtons, of any one part of the robot on each owner."""
+    """Update ``peaks`` (owners,): largest force so far, in newtons, of a single robot part on each geom owner."""
     # Per part, because the forces of two fingers on the object between them cancel out.
     total = np.zeros((len(peaks), PARTS, 3))
     for row in range(len(owners)):

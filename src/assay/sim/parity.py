@@ -40,9 +40,9 @@ Progress = Callable[[int, int, str], None]
 
 
 WITHIN = f"share_within_{TOLERANCE:.0e}".replace("e-0", "e-")
-"""JSON key of the fraction of rollouts within the tolerance; the key states the tolerance."""
+"""JSON key for the fraction of rollouts within the tolerance; the key states the tolerance."""
 WITHIN_EARLY = f"{WITHIN}_at_{EARLY_STEPS}"
-"""JSON key of the same fraction for the first `EARLY_STEPS` steps."""
+"""JSON key for the same fraction for the first `EARLY_STEPS` steps."""
 
 
 @dataclass(frozen=True, slots=True)

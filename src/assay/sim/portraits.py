@@ -188,7 +188,7 @@ def _draw(
 
 @dataclass(frozen=True, slots=True)
 class AppearanceDifference:
-    """Difference between two entities in the main camera's image of 256 x 256 pixels."""
+    """Difference between two entities in the main camera's 256 x 256 image."""
 
     colour: float
     """CIELAB distance between the mean colours."""

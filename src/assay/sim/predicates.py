@@ -20,13 +20,13 @@ Element = EntityIndex | RegionIndex
 ON_CENTRE = 0.03
 """Largest horizontal distance between the centres of an object and its support, in metres."""
 ON_HEIGHT = 0.10
-"""Largest height of an object above a region that it is on, in metres."""
+"""Maximum height of an object above a region for it to be on the region, in metres."""
 ON_SINK = 0.005
-"""Largest depth of an object below the top of a region that it is on, in metres."""
+"""Maximum depth of an object below the top of a region for it to be on the region, in metres."""
 IN_SINK = 0.01
-"""Largest depth of an object's origin below the box of a region that it is in, in metres."""
+"""Maximum depth of an object's origin below a region's box for it to be in the region, in metres."""
 DEEPER_SINK = 0.02
-"""LIBERO-X's value of `IN_SINK`, in metres; a caddy's region begins 1.1 cm above the floor of its compartment."""
+"""LIBERO-X's value for `IN_SINK`, in metres; a caddy's region begins 1.1 cm above the floor of its compartment."""
 UP_HEIGHT = 1.0
 """Minimum world height at which an object counts as lifted (predicate Up), in metres."""
 REST_HEIGHT = 0.04
@@ -111,7 +111,7 @@ class Predicates:
     def box_of(
         self, data: mujoco.MjData, element: Element, sink: float | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lower and upper corners of the axis-aligned box around an entity's colliding geoms or a region.
+        """Return the lower and upper corners of the axis-aligned box of a region or an entity's collision geoms.
 
         ``sink``: depth in metres by which a region is extended downwards, by default as for the predicate In.
         """
@@ -177,7 +177,7 @@ _RULES: Mapping[Predicate, Callable[..., bool]] = {
 
 
 def in_contact(data: mujoco.MjData, one: EntityIndex, other: EntityIndex) -> bool:
-    """Return whether the colliding geoms of two entities touch."""
+    """Return whether the collision geoms of two entities touch."""
     return any(
         (first in one.geoms and second in other.geoms) or (first in other.geoms and second in one.geoms)
         for first, second in data.contact.geom[: data.ncon].tolist()

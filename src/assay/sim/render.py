@@ -29,7 +29,7 @@ from assay.sim.still import RenderPlan, Still
 
 MAX_GEOMS = 10_000
 HIDDEN_GROUP = 0
-"""Geom group of colliding geoms, which are not drawn."""
+"""Geom group of collision geoms, which are not drawn."""
 MAX_IMAGE_SIDE = 4096
 """Largest width or height of an image, in pixels."""
 
@@ -277,7 +277,7 @@ _CONTEXTS: weakref.WeakSet[Any] = weakref.WeakSet()
 def _release_before_exit(
     owner: Renderer, context: Any, gl_context: Any, still: Still
 ) -> weakref.finalize[..., Any]:
-    """Free GL resources together with their owner, or at exit before the GL library shuts down."""
+    """Free GL resources when their owner is freed, or at exit, before the GL library shuts down."""
 
     def release() -> None:
         gl_context.make_current()

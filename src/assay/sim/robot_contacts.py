@@ -16,7 +16,7 @@ from assay.sim.simulation import Simulation
 from assay.support.jit import machine_code
 
 ARENA = "arena"
-"""Owner name of geoms that belong neither to the robot nor to an entity, such as the table and the floor."""
+"""Name of the owner of geoms that belong to neither the robot nor an entity, such as the table and floor."""
 PARTS = 5
 """Number of labels for parts of the robot: not the robot, arm, palm, left finger, right finger."""
 _NOT_ROBOT, ARM_PART, _PALM, _LEFT, _RIGHT = range(PARTS)
@@ -104,7 +104,7 @@ def _contact_forces(  # type: ignore[no-untyped-def]
 
 @machine_code
 def measure_press(geoms, parts, forces, mine, axis):  # type: ignore[no-untyped-def]
-    """Return whether given geoms are touched, and the force in newtons that opposite fingers exert on them.
+    """Return whether the given geoms are touched, and the force in newtons that opposite fingers exert on them.
 
     ``mine`` is the mask of the geoms, (ngeom,); ``axis`` (3,) points from the right finger to the left one.
     """

@@ -81,7 +81,7 @@ class _ViewState:
 
 @dataclass(frozen=True)
 class RenderPlan:
-    """How to render an image: completely, or on top of a stored layer with the static geoms."""
+    """How to render an image: completely, or on top of a stored layer that shows the static geoms."""
 
     under: np.ndarray | None = None
     """Mask of the geoms in the layer, which need not be rendered again, (ngeom,); None without a layer."""
@@ -209,7 +209,7 @@ def _bytes(struct: object, names: tuple[str, ...]) -> bytes:
 _SEGMENT_AT, _SIZE_AT, _LABEL_AT = 7, 32, 31
 """Offsets in ``mjvGeom``, in units of 4 bytes or, for ``size``, in bytes.
 
-Number 7 (from 0) is used only for segmentation, ``size`` begins at byte 32, and the label is preceded by 31
+The number at index 7 is used only for segmentation, ``size`` begins at byte 32, and the label is preceded by 31
 numbers, of which the last are colours and reflectance.
 """
 

@@ -210,7 +210,7 @@ def _solid(geom: _GeomText) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def _revolve(profiles: Sequence[Sequence[tuple[float, float]]]) -> tuple[Floats, NDArray[np.int64]]:
-    """Return surfaces of revolution around z, each from its profile of (radius, z)."""
+    """Return surfaces of revolution around z, each from its profile, given as (radius, z) pairs."""
     angles = np.linspace(0.0, 2.0 * np.pi, SIDES, endpoint=False)
     points: list[Floats] = []
     faces: list[tuple[int, int, int]] = []

@@ -94,7 +94,7 @@ def _watch_near(simulation: Simulation, task: Task, metres: float) -> Callable[[
 
 
 def _watch_subgoal(simulation: Simulation, task: Task, parts: float) -> Callable[[], bool]:
-    """Return a function that checks whether at least ``parts`` of the now unsatisfied parts of the goal hold."""
+    """Return a function that checks whether at least ``parts`` of the currently unsatisfied goal parts hold."""
     regions, entities = simulation.compiled.regions, simulation.compiled.entities
     atoms = dict.fromkeys(task.goal.atoms)
     for atom in task.goal.atoms:  # a drawer or door must be opened before an object can be put inside
@@ -180,7 +180,7 @@ class SafeStop:
         return not self.carried_on and simulation.steps - self._since >= STILL_STEPS
 
     def transfer(self, simulation: Simulation) -> SafeStop:
-        """Return this check for the simulation's replacement; objects moved by the replacement do not count."""
+        """Return the same check for a replacement simulation; objects moved by the replacement do not count."""
         new = SafeStop(simulation, Goal(()))
         held = {entity.name for entity, held in zip(self._objects, self._held, strict=True) if held}
         new._held |= np.array([entity.name in held for entity in new._objects], dtype=bool)

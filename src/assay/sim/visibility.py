@@ -1,6 +1,6 @@
 """Visibility of objects to the cameras, estimated by ray casting on bounding boxes, so that planning needs no GL.
 
-Colliding geoms are boxes, or about as large as their bounding boxes. Rays through every second pixel of an image, and
+Collision geoms are boxes or about as large as their bounding box. Rays through every second pixel of an image, and
 some beyond its edges, are traced to the nearest box.
 
 `newly_hidden` works on a scene that is not compiled: objects are assumed to be at the centres of their regions, so a
@@ -70,7 +70,7 @@ class Visibility:
     """Visibility of an object to one camera."""
 
     pixels: float
-    """Number of visible pixels in an image of 256 x 256."""
+    """Number of visible pixels in a 256 x 256 image."""
     fraction: float
     """Visible fraction of the pixels that the object would cover without occlusion or image borders, 0 to 1."""
 
@@ -172,7 +172,7 @@ def _cast_rays(
 
 
 def robot_boxes(model: mujoco.MjModel, data: mujoco.MjData) -> Boxes:
-    """Return the current bounding boxes of the robot's colliding geoms."""
+    """Return the current bounding boxes of the robot's collision geoms."""
     bodies = [model.body(body).name.startswith((ROBOT, GRIPPER, MOUNT)) for body in range(model.nbody)]
     return geom_boxes(
         model, data, np.flatnonzero(np.array(bodies)[model.geom_bodyid] & (model.geom_group == 0))

@@ -51,7 +51,7 @@ MAX_OVERLAP = 0.001
 
 
 class LiberoWorld(World):
-    """LIBERO's tasks, with LIBERO's assets or another pack."""
+    """LIBERO's tasks, with LIBERO's assets or those of another pack."""
 
     traits = Traits(
         "libero",
@@ -98,7 +98,7 @@ class LiberoWorld(World):
         return still
 
     def check_states(self, specs: Iterable[EpisodeSpec], folder: Path) -> None:
-        """Raise StateError if ``folder`` lacks stored initial states of one of the episodes."""
+        """Raise StateError if ``folder`` lacks the stored initial states for any of the episodes."""
         for layout in dict.fromkeys(map(_layout, specs)):
             file = _states_file(layout, folder)
             if not file.is_file():
@@ -124,7 +124,7 @@ class SceneEnv(Env):
     simulation: Simulation
     task: Task
     happened = 0
-    """Number of events since the reset; a planner replans when it increases."""
+    """Number of changes to the task or scene since the reset; a planner replans when it increases."""
 
     def __init__(self, simulation: Simulation, task: Task, state: InitialState) -> None:
         self.simulation, self.task, self.state = simulation, task, state
@@ -151,7 +151,7 @@ class SceneEnv(Env):
         return observation
 
     def step(self, action: np.ndarray, *, absolute: bool = False) -> Observation:
-        """Advance by one control step of 50 ms with an action (7,) in [-1, 1], or an ``absolute`` goal pose."""
+        """Advance by one control step of 50 ms with an action (7,): in [-1, 1], or an ``absolute`` goal pose."""
         observation = self.simulation.step(action, absolute=absolute)
         self._trace(observation)
         return observation
@@ -254,7 +254,7 @@ class LiberoEnv(SceneEnv):
 
 
 class Replacement:
-    """Transfers an episode to another simulation once changed objects are untouched and new places are vacant.
+    """Transfers an episode to another simulation once nothing touches changed objects and new places are vacant.
 
     The robot, its controller and all objects that the new scene does not change continue exactly as before.
     Objects that the new scene moves are put at their new positions; resized objects keep their position if they
@@ -297,7 +297,7 @@ class Replacement:
                     self._new_places.append(entity)
                     self._vector[_place(new, entity)] = there + initial.vector[place] - here
         self._standing: list[tuple[int, int]] = []
-        """Index of each fixture that does not move, in the new scene and in the old scene."""
+        """Indices of each fixture that does not move: in the new scene and in the old scene."""
         self._shifted: list[EntityIndex] = []
         fixtures = {fixture.name: index for index, fixture in enumerate(before.scene.fixtures)}
         for index, fixture in enumerate(after.scene.fixtures):
@@ -313,7 +313,7 @@ class Replacement:
         self._changed = [entity for name, entity in before.entities.items() if name in changed_names]
 
     def __call__(self) -> bool:
-        """Transfer the state if changed objects are untouched and new places vacant; ``old`` is not modified."""
+        """Transfer the state if nothing touches changed objects and new places are free; ``old`` is unchanged."""
         if any(map(self._fingers_before.touch, self._changed)):
             return False
         old, new = self._old, self.simulation
@@ -358,7 +358,7 @@ def _place(simulation: Simulation, entity: EntityIndex) -> slice:
 
 
 def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None = None) -> InitialState:
-    """Return the initial state of an episode, sampled from its seed or stored under the seed's number."""
+    """Return the initial state of an episode, sampled from its seed or stored with the seed as its number."""
     if spec.initial == "sampled":
         return simulation.sample(spec.world_seed)
     file, number = _states_file(_layout(spec), states), spec.world_seed

@@ -272,8 +272,8 @@ class KeyValues:
 def download(package: str, sha256: str, folder: Path, *, error: type[AssayError], retry: str) -> Path:
     """Download the wheel of a package, ``name==version``, to a folder, without its dependencies.
 
-    Raises ``error`` with a one-line message that includes the command ``retry`` if the download fails or the digest
-    does not match.
+    Raises ``error`` with a one-line message that includes ``retry``, a command, if the download fails or the
+    digest does not match.
     """
     before = set(folder.glob("*.whl"))
     pip("download", package, "--dest", str(folder), error=error, retry=retry)

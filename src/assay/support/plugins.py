@@ -126,7 +126,7 @@ class Registry(Generic[T]):
     def __init__(
         self, noun: str, error: type[AssayError], built_in: Mapping[str, str] = MappingProxyType({})
     ) -> None:
-        """Create a registry; ``built_in`` maps names to ``module:object``; messages use ``noun`` and ``error``."""
+        """Create a registry; ``built_in`` maps names to ``module:object``; ``error`` messages use ``noun``."""
         self.noun = noun
         self._error = error
         self._built_in = dict(built_in)

@@ -28,7 +28,7 @@ class Pattern(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Pattern | None:
-        """Return the pattern for LIBERO-X's adjectives: "a speckle book", "a striped mug"."""
+        """Return the pattern for one of LIBERO-X's adjectives: "a speckle book", "a striped mug"."""
         words = {"striped": cls.STRIPES, "checkered": cls.CHECKER, "speckle": cls.SPECKLES}
         return words.get(str(value))
 
@@ -159,7 +159,7 @@ class Region:
     rectangles: tuple[Rectangle, ...] = ()
     """Areas in which objects are placed; empty for a region that is part of an entity."""
     yaw: tuple[float, float] | None = None
-    """Lower and upper bound, in radians, of the yaw of a fixture placed here; None if unspecified."""
+    """Lower and upper bounds, in radians, on the yaw of a fixture placed here; None if unspecified."""
     rgba: tuple[float, float, float, float] | None = None
     """Colour in which the region is drawn; None if unspecified (invisible)."""
 

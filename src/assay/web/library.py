@@ -182,7 +182,7 @@ def measure_progress(path: Path) -> dict[str, Any]:
 
 
 def _read_rate_frame(run: OpenRun) -> pl.DataFrame:
-    """Read the columns of a run's episodes that success rates need; reading all columns would be much slower."""
+    """Read only the episode columns needed for a run's success rates; reading all columns would be much slower."""
     rows = run.rows(f"SELECT {', '.join(_RATE_COLUMNS)} FROM ({FRAME})")
     frame = pl.DataFrame(rows, schema={name: COLUMNS[name] for name in _RATE_COLUMNS}, orient="row")
     return with_labels(frame).drop(*run.store.world.start_columns, strict=False)

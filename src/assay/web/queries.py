@@ -1,4 +1,4 @@
-"""Queries for browsing a run: pages of episodes, one episode, differences from another run.
+"""Queries for browsing a run: pages of episodes, one episode, and differences from another run.
 
 The queries are SQL with limits and never read whole tables. They use a read-only connection that does not disturb a
 writer.
@@ -27,7 +27,7 @@ from assay.support.plugins import load_plugins
 PAGE = 50
 """Number of episodes per page."""
 MOST_VALUES = 40
-"""Maximum number of values for a label to be offered as a filter; one with more is considered a measurement."""
+"""Maximum number of values of a label offered as a filter; a label with more is considered a measurement."""
 OUTCOMES = ("success", "failure", "error", "waiting")
 
 _FROM = f"""
@@ -132,7 +132,7 @@ class Filters(BaseModel):
 
     @property
     def active(self) -> bool:
-        """Whether any episodes are filtered out."""
+        """Whether the filter is not empty."""
         return bool(self.query(sort=""))
 
     def clause(self) -> tuple[str, dict[str, str]]:

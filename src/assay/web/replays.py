@@ -41,7 +41,7 @@ INTEREST_S = 10.0
 FRAME_S = 0.1
 """Simulated time between two frames of a video, in seconds."""
 VIDEO, STILL, NOTE = ".mp4", "-end.jpg", ".json"
-"""Suffixes of an episode's cached files: video, last frame, and note on differences between replay and record."""
+"""Suffixes of an episode's cached files: video, last frame, and note on how the replay differs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +77,7 @@ class RenderStatus:
     since: float = 0.0
     """Time of the first request, in seconds of the monotonic clock."""
     message: str = ""
-    """Reason why rendering failed, or a note on how the replay differs from the record."""
+    """Reason why rendering failed, or a note on how the replay differs from the recording."""
     path: Path | None = None
 
     def as_json(self) -> dict[str, Any]:

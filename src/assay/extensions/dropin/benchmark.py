@@ -1,4 +1,4 @@
-"""LIBERO's suites and tasks or, with an experiment, suites of the experiment's controls and perturbed tasks."""
+"""LIBERO's suites and tasks or, with an experiment, suites consisting of its controls and perturbed tasks."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ SUBSTEP_S = SAMPLING_S / SUBSTEPS
 def load_task(path: str | os.PathLike[str]) -> Task:
     """Return the planned task for a task file, or parse the file if it is not in the plan. Raises TaskError.
 
-    As in LIBERO's parser, an instruction from a file is converted to lower case, but not that of a planned task.
+    As in LIBERO's parser, an instruction from a file is converted to lower case; that of a planned task is not.
     """
     planned = planned_task(path)
     if planned is not None:

@@ -46,7 +46,7 @@ _IGNORED_OPTIONS = (
 
 
 def _delegate(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of a wrapper that calls a method of its domain."""
+    """Return a wrapper method that calls a method of the wrapper's domain."""
 
     @wraps(method)
     def call(self: ControlEnv, *arguments: Any, **named: Any) -> Any:

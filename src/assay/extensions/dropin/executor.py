@@ -29,7 +29,7 @@ from assay.support.files import scratch_folder
 POLL_S = 0.5
 """Interval between checks for new episodes, in seconds."""
 STOP_TIMEOUT_S = 5.0
-"""Time in seconds that a script has to stop before the next stronger signal is sent."""
+"""Time, in seconds, that a script is given to stop before the next stronger signal is sent."""
 PYTHONS = ("python", "python3")
 """Commands that are replaced by the Python interpreter that runs Assay."""
 

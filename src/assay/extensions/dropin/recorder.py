@@ -28,7 +28,7 @@ WARNED = "language-warning-printed"
 MAX_SETTLING_STEPS = 50
 """Maximum number of idle control steps at the start that do not count towards the horizon."""
 CERTAIN, PROVISIONAL, CLAIMED = ".episode", ".unsure", ".claimed"
-"""Suffixes of the files of final episodes, episodes valid only if the script exits normally, and claimed episodes."""
+"""Suffixes of the episode files: final, valid only if the script exits normally, and claimed."""
 ENDED_EARLY = "the script ended the episode after"
 """First words of the note that is recorded with a failure if the script ended the episode before its horizon."""
 
@@ -36,8 +36,8 @@ ENDED_EARLY = "the script ended the episode after"
 class Recorder:
     """Runs the episodes of one planned task, and records the episodes that are not recorded yet.
 
-    An episode ends with success, at the next reset or `set_init_state`, when its environment is closed or
-    garbage-collected, when the script exits, at its horizon, or with an error if an action is invalid or the simulation
+    An episode ends on success, at its horizon, at the next reset or `set_init_state`, when its environment is
+    closed or garbage-collected, when the script exits, or, as an error, if an action is invalid or the simulation
     fails.
     """
 
@@ -209,7 +209,7 @@ class Recorder:
 
 
 _PROVISIONAL: dict[int, Episode] = {}
-"""Unfinished garbage-collected episodes, by number, kept until this process starts another episode."""
+"""Unfinished episodes of garbage-collected environments, by number, kept until this process starts another."""
 
 
 def _episode_file(number: int, suffix: str = CERTAIN) -> Path:

@@ -1,7 +1,7 @@
 """The session of a script: settings from the command that started it, the files that scripts read, and the plan.
 
 Task files and initial states are written on first use. A plan presents the episodes of an experiment as a LIBERO suite:
-each condition of a task is a task, each seed an initial state.
+each condition of a task becomes a LIBERO task, and each seed an initial state.
 """
 
 from __future__ import annotations

@@ -339,7 +339,7 @@ class SceneObject(Partial):
 
 
 def _tests(predicate: Predicate, *, swapped: bool = False) -> Callable[..., bool]:
-    """Return a method that tests a predicate of this object, or of this and another object if it relates two."""
+    """Return a method that tests a predicate of this object (for a relation, of this and another object)."""
 
     def holds(self: ObjectState, *others: ObjectState) -> bool:
         names = (self.object_name, *(other.object_name for other in others))

@@ -81,8 +81,8 @@ def is_clear(action: np.ndarray, thresholds: Sequence[float]) -> np.ndarray:
 
 
 def gaps(one: np.ndarray, other: np.ndarray, thresholds: Sequence[float]) -> np.ndarray:
-    """Return the distance between actions (..., 7) in each dimension, divided by its threshold; angles are
-    wrapped."""
+    """Return the distance between actions (..., 7) in each dimension, in units of that dimension's threshold;
+    angles are wrapped."""
     return np.asarray(np.abs(difference(other, one)) / np.asarray(thresholds))
 
 

@@ -263,7 +263,7 @@ CSV_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class ReviewSummary:
-    """Summary of the verdicts on the questions of a folder."""
+    """Summary of the verdicts on the questions in a folder."""
 
     verdicts: Mapping[str, Counter[str]]
     """Number of each verdict by reviewer."""

@@ -33,7 +33,7 @@ class InstructionCase:
 
 
 Distractors = Callable[[Sequence[InstructionCase]], WrongInstructions]
-"""Function that returns three wrong instructions by episode; other episodes use those of the data set."""
+"""Function that returns three wrong instructions by episode id; for ids that it omits, the data set's are used."""
 IDENTICAL_OPTIONS = "question: two options look the same"
 
 

@@ -63,7 +63,7 @@ class SourceEpisode:
 
 @dataclass(frozen=True, slots=True)
 class QualityRules:
-    """Requirements for the frames, and pairs of frames, of a data set."""
+    """Requirements that a data set's frames and pairs of frames must meet."""
 
     thresholds: tuple[float, float, float, float, float, float, float]
     """Smallest visible change in each dimension, in metres, degrees and fractions of the gripper's range."""

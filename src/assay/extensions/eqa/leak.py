@@ -2,7 +2,7 @@
 
 random      a random letter
 longest     the longest option
-text-only   the option that has most in common with the others: derived distractors resemble the correct option
+text-only   the option that has the most in common with the others: derived distractors resemble the correct option
 geometry    privileged: computes the action from the states; must always be correct
 
 Probes learn from features of most questions which option tends to be correct, and answer the remaining questions.

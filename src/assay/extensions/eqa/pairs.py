@@ -89,8 +89,8 @@ def key_frames(states: np.ndarray, rules: QualityRules) -> np.ndarray:
 def prepare_episode(
     episode: SourceEpisode, rules: QualityRules, view: CameraView, tally: Tally, turning: Turning = "exact"
 ) -> PreparedEpisode | None:
-    """Select the frames and pairs of an episode that are usable in all cameras of a view; None if it is
-    unreadable."""
+    """Select the frames and pairs of an episode that are usable in all cameras of a view; None if the
+    episode is unreadable or lacks a camera."""
     if view.hand and episode.egocentric is None:
         tally.add("episode: missing camera", f"{episode.id}: no wrist camera")
         return None

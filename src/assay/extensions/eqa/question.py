@@ -52,7 +52,7 @@ class QuestionKind(StrEnum):
 
     @property
     def predicts(self) -> bool:
-        """Whether the question asks for the state after an action (SP), not the action between two states (AI)."""
+        """Whether the question asks for the state after an action (SP) rather than for the action itself (AI)."""
         return self.value.endswith("SP")
 
     @property

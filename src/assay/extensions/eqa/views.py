@@ -61,7 +61,7 @@ class CameraView:
         return [*episode.exocentric[: self.outside], *wrist]
 
     def images(self, episode: SourceEpisode, frames: Sequence[int]) -> list[np.ndarray]:
-        """Return one image per frame, cameras side by side at the height of the first: uint8, (height, width, 3)."""
+        """Return one image per frame, cameras side by side, as high as the first: uint8, (height, width, 3)."""
         shots = [camera.read(frames) for camera in self.cameras(episode)]
 
         def resize(image: np.ndarray, height: int) -> np.ndarray:

@@ -94,7 +94,7 @@ def target_labels(labels: Mapping[str, Iterable[str]]) -> frozenset[Label]:
 
 
 def offer(size: int, rng: np.random.Generator) -> Counter[Label]:
-    """Return how many tasks per label a scene should offer: on average, at least ``size`` * target fraction."""
+    """Return how many tasks with each label a scene should offer: on average, at least ``size`` * its target."""
     chances = rng.random(len(SHARES))
     return Counter(
         {

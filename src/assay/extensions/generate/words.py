@@ -20,7 +20,7 @@ from assay.sim.layout import layout_of
 BESIDE_GAP_M = 0.10
 """Maximum gap, in metres, between an object and a landmark beside it."""
 CLEAR_MARGIN_M = 0.08
-"""Minimum difference in position, in metres, for one of two objects to be clearly further left, nearer, etc."""
+"""Minimum difference in position, in metres, for one of two objects to be considered further left, nearer, etc."""
 
 
 class Side(Enum):

@@ -40,7 +40,7 @@ Same = Mapping[str, str]
 def differences(before: Task, after: Task) -> frozenset[Change]:
     """Return the types of change between two tasks.
 
-    A different goal with its instruction counts as a task change, not a wording change.
+    A different goal with a matching instruction counts as a task change, not a wording change.
     """
     old, new = before.scene, after.scene
     pairs = (*_pairs(old.objects, new.objects), *_pairs(old.fixtures, new.fixtures))

@@ -86,7 +86,7 @@ class AnnotatorAgreement:
     thin: int
     """Number of items with fewer than three judgements, whose majority vote is unreliable."""
     strict: float
-    """Fraction of items for which at least the fraction ``strictness`` of the judgements is yes (same meaning)."""
+    """Fraction of items with at least the fraction ``strictness`` of yes judgements (same meaning)."""
     ac1: float
     """Gwet's AC1, the agreement beyond chance; 1 is perfect."""
     low: float
@@ -94,11 +94,11 @@ class AnnotatorAgreement:
     high: float
     """Upper confidence limit of Gwet's AC1."""
     failing: tuple[Failing, ...]
-    """Items that fail the strict criterion, sorted by increasing fraction of yes."""
+    """Items that fail the strict criterion, sorted by increasing fraction of yes judgements."""
 
 
 def sample(grid: Sequence[GridRow], share: float, seed: int) -> dict[int, GridRow]:
-    """Sample a fraction of a grid (at least one row) in random order; keys are row numbers, starting at 1."""
+    """Sample a fraction of a grid's rows (at least one), in random order; keys are row numbers, starting at 1."""
     if not 0 < share <= 1:
         raise PerturbationError(f"--share {share}: expected a fraction greater than 0 and at most 1")
     if not grid:

@@ -45,7 +45,7 @@ class Prompts(YamlRecord):
     """All texts of the prompts; see ``prompts.yaml``."""
 
     name: str
-    """File name of the texts, or ``built-in``, and their digest."""
+    """Name of the file that contains the texts, or ``built-in``, and a digest of the texts."""
     every: str
     """Requirements for every rewording; replaces {every} in the system prompts."""
     lines: str
@@ -76,7 +76,7 @@ class Prompts(YamlRecord):
     ) -> ModelPrompt:
         """Return the prompt for a step: ``generate``, ``verify``, ``merge`` or ``verify_merged``.
 
-        ``known`` lists rewordings to avoid; ``named`` and ``acted`` are rewordings along each axis, to be merged.
+        ``known`` lists rewordings to avoid; ``named`` and ``acted`` are object and action rewordings to be merged.
         """
         texts: StepTexts = getattr(self, step)
         is_action = cell.object_type is ObjectType.NONE

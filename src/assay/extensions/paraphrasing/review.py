@@ -151,7 +151,7 @@ def review(
 def _review_page(
     table: Sequence[GridRow], faults: Sequence[Fault], pictures: Mapping[str, Path], *, name: str
 ) -> str:
-    """Render a table as a page, with rows by task and cell, violated rules and images of the initial scenes."""
+    """Render a table as a web page, with rows by task and cell, violated rules and images of initial scenes."""
     from assay.extensions.paraphrasing import human_check
     from assay.report.rendering import render
 

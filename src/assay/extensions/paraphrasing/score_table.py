@@ -14,7 +14,7 @@ from assay.perturb.words.grid.table import ORIGINAL, TEXT
 from assay.support.extras import require
 
 COLUMNS = tuple(zip(ORIGINAL, TEXT, strict=True))[::-1]
-"""Column names of the original and the paraphrase: LIBERO-Para's, and those of ``assay words generate``."""
+"""Names of the columns with the original and the paraphrase: in LIBERO-Para, and in ``assay words generate``."""
 SCORES = {
     "s_k": pl.Float64,
     "s_t": pl.Float64,

@@ -1,4 +1,4 @@
-"""`assay probe`: find the convention with which a policy server was trained."""
+"""`assay probe`: find the conventions with which the policy behind a server was trained."""
 
 from assay.support.plugins import provide
 

@@ -33,7 +33,7 @@ Options = Mapping[str, str]
 """Options of an address, such as ``{"layout": "hand", "rotation": "xyzw"}``."""
 
 COMPARED_STEPS = 5
-"""Number of the demonstrator's actions that are compared; they take a quarter of a second."""
+"""Number of the demonstrator's next actions that are compared; they span a quarter of a second."""
 ERROR_PROBABILITY = 0.01
 """Upper bound on the probability that the best contender is eliminated by evidence (rather than by halving)."""
 HALVING_ROUNDS, MIN_SURVIVORS = 6, 4
@@ -117,7 +117,7 @@ class ProbedServer:
         return reply
 
     def direction_score(self, options: Options, step: DemonstratedStep) -> float:
-        """Return the first actions' agreement with the demonstrator: 0 opposite, 0.5 orthogonal, 1 identical."""
+        """Return the first actions' agreement with the demonstrator's: 0 opposite, 0.5 orthogonal, 1 identical."""
         predicted = np.clip(self.reply(options, step)[:COMPARED_STEPS, :6], -1.0, 1.0).ravel()
         shown = step.actions[:, :6].ravel()[: len(predicted)]
         lengths = float(np.linalg.norm(predicted) * np.linalg.norm(shown))
@@ -418,7 +418,7 @@ class _Search:
         *,
         singly: bool = False,
     ) -> Contender[Options]:
-        """Race all combinations of the fields that the user has not set, and return the best.
+        """Race all combinations of values of the fields that the user has not set, and return the best.
 
         With ``singly``, only one field at a time is changed from the best options, because episodes are expensive.
         """
@@ -491,7 +491,7 @@ def format_options(options: Options) -> str:
 
 
 def _first_accepted(server: ProbedServer, step: DemonstratedStep) -> Options:
-    """Return the first options with which the server replies: the defaults, or other image sizes and states."""
+    """Return the first options that the server accepts: the defaults, or other image sizes and states."""
     complaint = ""
     fields = (field.with_first(server.default) for field in (SIZE, STATE))
     for size, state in product(*(field.alternatives for field in fields)):

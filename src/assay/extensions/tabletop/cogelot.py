@@ -85,7 +85,7 @@ def _select(
 ) -> Iterator[tuple[str, str, dict[str, dict[str, Rate]]]]:
     """Yield the name, training data and success rates (level -> task kind -> rate) of each run that belongs to a block.
 
-    A run belongs to the block with its training data or, if none exists, to the first block of its condition.
+    A run belongs to the block with its training data or, if there is none, to the first block of its condition.
     """
     same_condition = [
         other for other in blocks if (other.condition, other.mistakes) == (block.condition, block.mistakes)

@@ -44,7 +44,7 @@ def _design(
 
 
 def tabletop(mistakes: bool = True, actions: int | None = None) -> Experiment:
-    """Return the experiment with seventeen tasks at the default and at higher difficulties.
+    """Return the experiment with the seventeen tasks at the default and at higher difficulties.
 
     ``mistakes``: whether mistakes are allowed. ``actions``: maximum number of actions per episode, 10 in the paper; by
     default 10 or twice the minimum, whichever is larger.
@@ -68,9 +68,10 @@ def prompts(
 ) -> Experiment:
     """Return the experiment with perturbed, masked or exchanged prompts on the same tasks.
 
-    ``mistakes`` and ``actions`` are as in `tabletop`. ``difficulty``: also run these difficulties, each alone and with
-    every change to the prompt or the order: ``difficulty=extreme,mask=instruction``. ``order``: ``permuted`` also
-    combines every change to the prompt with permuted objects: ``mask=instruction,order=permuted``.
+    ``mistakes`` and ``actions`` are as in `tabletop`. ``difficulty``: also run these difficulties, each alone and
+    combined with every change to the prompt or the object order: ``difficulty=extreme,mask=instruction``.
+    ``order``: ``permuted`` also combines every change to the prompt with permuted objects:
+    ``mask=instruction,order=permuted``.
     """
     harder = [
         level for name in difficulty if (level := parse_level(Difficulty, name)) is not Difficulty.DEFAULT

@@ -30,7 +30,7 @@ from assay.support.stats.intervals import Interval
 HIDDEN = "Beyond success"
 """Title of the report section on measures beyond success."""
 NO_ATOMS = "{}"
-"""Stages recorded after a cancelled instruction, whose goal has no atoms; its failures have no stage."""
+"""Stages recorded once an instruction is cancelled; its goal then has no atoms, and failures have no stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +153,19 @@ Here `placed`, `released` and `done` mean that the goal atom held, but not at th
 
 @dataclass(frozen=True, slots=True)
 class StageFailures(Result):
-    """Failures in a group of episodes that stop at one stage."""
+    """Failures with the same final stage in a group of episodes."""
 
     group: Annotated[dict[str, Label], Column("condition")]
     """Columns that define the group, and their values; empty for all episodes."""
     stage: Annotated[str, Column("furthest stage")]
     failures: Annotated[int, Column("failures there", "count")]
-    """Number of failures that stop at the stage."""
+    """Number of failures with this final stage."""
     of_failures: Annotated[int, Column("failures", "count")]
     """Number of failures with recorded stages."""
     count: Annotated[int, Column("episodes", "count")]
     """Number of episodes with recorded stages, successes included."""
     share: Annotated[float, Column("share of failures", "share")]
-    """Fraction of the failures that stop at the stage: ``failures / of_failures``."""
+    """Fraction of failures with this final stage: ``failures / of_failures``."""
     interval: Annotated[Interval, Column("95 % interval", "share")]
     """Wilson interval of ``share``, over starts and variants."""
 

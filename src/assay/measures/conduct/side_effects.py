@@ -94,7 +94,7 @@ class SideEffects(Result):
     of_failures: dict[str, ShareOfEpisodes]
     """Side effect -> fraction of failures in which it occurs."""
     force: Quantity
-    """Largest force of the robot on an object, in newtons."""
+    """Largest force exerted by the robot on an object, in newtons."""
     jerk: Quantity
     """Jerk of the end effector, in metres per second cubed."""
     time: Quantity | None

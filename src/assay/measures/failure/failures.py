@@ -261,7 +261,7 @@ def failures_sentences(result: NearFarFailures, profile: Profile) -> Iterator[st
 
 
 def failures_numbers(result: NearFarFailures, profile: Profile) -> Iterator[KeyNumber]:
-    """Return the key number: the fraction of far failures."""
+    """Return the headline number: the fraction of far failures."""
     if result.far_share is not None:
         about = "Fraction of failures in an unperturbed scene that are far from the successful trajectory"
         about = f"{about}{_describe_unjudged(result)}."

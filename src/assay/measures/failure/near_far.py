@@ -41,7 +41,7 @@ QUANTILES = {"max": 1.0, "p99": 0.99, "p95": 0.95, "p90": 0.9}
 WIDEST = "max"
 """Name of the default threshold, used in Table 4 of LIBERO-Para."""
 NEAR = {name: "near" if name == WIDEST else f"near_{name}" for name in QUANTILES}
-"""Name of a threshold -> column that marks the failures near at that threshold."""
+"""Name of a threshold -> column that marks the failures that are near at that threshold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class NearFarFailures(Result):
     close: int
     """Number of near failures at the widest threshold."""
     close_p: float | None
-    """Exact p value of a test over starts: in more than half of them, are most failures near?
+    """Exact p value of a test of whether most failures are near in more than half of the starts.
 
     None without a failure.
     """

@@ -91,7 +91,7 @@ def starts(run: RunData) -> Starts:
 
 
 def _test_unperturbed(profiles: Profiles) -> Iterator[FlawTest | Untested]:
-    """Test the failures of unperturbed episodes; a start shared by several runs counts once."""
+    """Test whether unperturbed episodes fail too often; a start shared by several runs counts once."""
     runs, results = findings.select_results(profiles, STARTS)
     if results:
         rows = pl.concat(result.rows for result in results)

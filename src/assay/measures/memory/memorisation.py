@@ -8,10 +8,11 @@ control.
     D = distance from the trajectory to the nearest successful control of the same task, with any seed
         (open-end dynamic time warping, metres: a trajectory may be slower, or begin later)
 
-is compared with the natural spread of the task (``paths``). A trajectory is *repeated* if D is within 95 % of that
-spread, or a centimetre, and the changed goal was not reached. The index is the fraction of repeated trajectories: 0
-for a policy that reacts, near 1 for one that replays what it has learnt. It is tested over starts against chance: the
-fraction of other tasks' controls that are equally close to this task's controls, but at least 5 %.
+is compared with the natural spread of the task (``paths``). A trajectory is *repeated* if D is at most the 95 %
+quantile of that spread (or a centimetre, if larger) and the changed goal was not reached. The index is the
+fraction of repeated trajectories: 0 for a policy that reacts, near 1 for one that replays what it has learnt. It
+is tested over starts against chance: the fraction of other tasks' controls that are equally close to this task's
+controls, but at least 5 %.
 
 Not judged, and counted separately:
 
@@ -68,11 +69,11 @@ FAR = 0.1
 MIN_SPREADS = 4
 """Minimum displacement that requires a different trajectory, as a multiple of the spread."""
 MIN_CONTROL_SPREADS = 2
-"""Minimum distance between a control and standing still, as a multiple of the spread."""
+"""Minimum distance between a control's trajectory and standing still, as a multiple of the spread."""
 
 
 class Calls(StrEnum):
-    """Reasons why an episode requires a different trajectory from its control."""
+    """Reasons why an episode requires a different trajectory from its control's."""
 
     MOVED = "moved"
     """An object of the task is at another position."""

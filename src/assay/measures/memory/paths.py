@@ -254,8 +254,8 @@ def starting_elsewhere(rows: pl.DataFrame, paths: Paths) -> np.ndarray:
 def displacement(now: str | None, usual: str | None) -> float | None:
     """Return the largest displacement of the task's objects from their positions in the control, in metres.
 
-    Uses the recorded initial positions of both episodes (JSON); None without them. Less than a centimetre counts as
-    0, because objects settle differently.
+    Uses the recorded initial positions of both episodes (JSON); None if they were not recorded. Less than a
+    centimetre counts as 0, because objects settle differently.
     """
     if now is None or usual is None:
         return None

@@ -39,7 +39,7 @@ from assay.support.stats.significance import SURE, holm, least_p, normal_below, 
 from assay.support.stats.significance import telling as count_telling
 
 _FIXED = ("task", "condition")
-"""Columns within which wordings are sampled."""
+"""Columns whose values are fixed: wordings are sampled for each task and condition."""
 _OUTCOMES = {"both": (1, 1), "only_control": (1, 0), "only_perturbed": (0, 1), "neither": (0, 0)}
 """Outcome of a pair -> successes (0 or 1) of the control and of the perturbed episode."""
 
@@ -77,7 +77,7 @@ class Drop(Result):
     bootstrap: Interval | None
     """Bootstrap interval over starts, if requested; too narrow if fewer than about ten pairs differ."""
     p: float
-    """Exact p value over starts and within them (``significance.paired``); McNemar's if each start has one pair.
+    """Exact p value over and within starts (``significance.paired``); McNemar's if each start has one pair.
 
     If a condition has several wordings of a task, it is at least the p value of Student's test over starts and
     wordings; if a condition was stopped early, it is at least an anytime-valid p value.

@@ -1,9 +1,9 @@
 """Requests for another task of the same scene: success compared with the control of the requested task.
 
 A policy that is bad at a task is bad at it wherever it is requested, which does not show that it ignores the
-instruction. An episode that requests a known task (label ``asked_from``) is therefore paired with the control of that
-task, and one that requests two tasks at once with both. New goals have no control; they are compared task by task
-with half of the controls' success.
+instruction. An episode that requests a known task (label ``asked_from``) is therefore paired with the control of
+that task, and an episode that requests two tasks at once with the controls of both. New goals have no control;
+they are compared task by task with half of the controls' success.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def rates(
 
     Episodes without a value in one of the columns belong to no group. Tasks are fixed; starts and variants are
     sampled. The interval allows for the correlation of episodes that share a start or variant. The interval of a
-    condition that was ``stopped`` early is its confidence sequence's, valid at any stopping time.
+    condition that was ``stopped`` early comes from its confidence sequence, which is valid at any stopping time.
     """
     for name in by:
         if name not in frame.columns:

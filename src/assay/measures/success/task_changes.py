@@ -87,7 +87,7 @@ class ChangeCost(Result):
     of_fall_interval: Annotated[Interval | None, Column("share of the loss, 95 % interval", "share")]
     """Linearised interval of ``of_fall`` over starts."""
     more: Annotated[float | None, Column("minus other changes", "change")] = None
-    """Success kept under this change minus success kept under the other changes from the same starts.
+    """Success kept under this change minus success kept under the other changes for the same starts.
 
     None for a single change.
     """
@@ -310,7 +310,7 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table:
 
 
 def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table:
-    """Return a table of the cost of each change in these tasks and, taken as a sample, in general."""
+    """Return a table of the cost of each change in these tasks and, treating them as a sample, in general."""
     drops = report.profile.get(CHANGES) or ()
     return Table.of(
         "over-tasks",

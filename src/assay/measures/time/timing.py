@@ -63,7 +63,7 @@ class Limits(Result):
 
     limits: tuple[Limit, ...]
     reference: dict[str, float]
-    """Reference time by task, in control steps; the median if the episodes of a task have different ones."""
+    """Reference time by task, in control steps; the median if they differ between episodes of a task."""
     unknown: int
     """Number of episodes excluded because their task has no reference time."""
 
@@ -163,7 +163,7 @@ def with_references(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def within_limit(frame: pl.DataFrame, factor: float) -> pl.DataFrame:
-    """Return rows in which successes after a multiple of the reference time count as failures.
+    """Return rows in which successes later than a multiple of the reference time count as failures.
 
     As in `limits_by`, tasks with a success but no reference time are left out.
     """
@@ -238,7 +238,7 @@ def no_mistakes(
 
 
 def limit_name(factor: float | None) -> str:
-    """Return the name of a time limit: its multiple of the reference time, or none."""
+    """Return the name of a time limit: its multiple of the reference time, or ``none``."""
     return "none" if factor is None else f"{factor:g}"
 
 

@@ -35,13 +35,13 @@ class Mark:
     notes: tuple[str, ...] = ()
     """Texts beside the row, for example numbers."""
     filled: bool = True
-    """Whether the mark is filled, for a significant result, or hollow."""
+    """Whether the mark is filled (a significant result) rather than hollow."""
     color: str = style.BLUE
     marker: str = "o"
 
     @classmethod
     def of_change(cls, label: str, result: Any, *notes: str, **look: Any) -> Mark:
-        """Return the row for a result with ``change`` and ``interval``, with both in points as its first notes."""
+        """Return the row for a result with ``change`` and ``interval``, both being its first notes, in points."""
         numbers = points(result.change), between(result.interval, 100)
         return cls(label, result.change, result.interval, (*numbers, *notes), **look)
 

@@ -187,7 +187,7 @@ def stacked_bars(
 
 
 def legend_below(figure: Figure, count: int, columns: int = 2) -> None:
-    """Add a legend for the ``count`` series of the first axes below the figure; a single series needs none."""
+    """Add a legend below the figure for the ``count`` series of the first axes; a single series needs none."""
     if count > 1:
         handles, labels = figure.axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(count, columns))

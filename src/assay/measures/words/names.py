@@ -44,7 +44,7 @@ class NameGap(Result):
     interval: Annotated[Interval, Column("95 % interval", "change")]
     """Newcombe interval over strata; includes 0 if the test is not significant."""
     strata: Annotated[int, Column("strata", "count")]
-    """Number of strata with both kinds of wording: tasks x phrasings of the action (or seeds, without that label)."""
+    """Number of strata with both kinds of wording: tasks x phrasings of the action (or, if unlabelled, seeds)."""
     p: Annotated[float, Column("p", "p")]
     """Exact p value, over strata and within them."""
     table: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
@@ -86,7 +86,7 @@ def name_gaps(frame: pl.DataFrame) -> NameGaps:
 
 
 def pool_names(gaps: Sequence[NameGap]) -> NameGap:
-    """Pool gaps, all for the same noun or all for any noun, over several runs of a policy."""
+    """Pool comparisons, all for the same noun or all for any noun, over several runs of a policy."""
     table = pl.concat([gap.table for gap in gaps])
     return _measure_gap(gaps[0].noun, table.group_by("task", "manner", maintain_order=True).sum())
 

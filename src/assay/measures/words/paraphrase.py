@@ -154,7 +154,7 @@ def distance_correlation(grid: Grid) -> Correlation:
 
 
 def wording_columns(rows: pl.DataFrame) -> list[str]:
-    """Return the columns that identify a wording, which is the same for all its seeds."""
+    """Return the columns that identify a wording; a wording is shared by several seeds."""
     return [name for name in ("task", "condition", "instruction", "s_k", "s_t") if name in rows.columns]
 
 
@@ -299,7 +299,7 @@ DISTANCES = {
     "structural_distance": ("Figure 10", "Mean structural distance, 1 - S_T, of each cell"),
     "keyword_distance": ("Figure 11", "Mean keyword distance, 1 - S_K, of each cell"),
 }
-"""Distance in `CellStats` -> number of its figure in LIBERO-Para, and its title."""
+"""Distance in `CellStats` -> number of its figure in LIBERO-Para, and the figure's title."""
 
 
 def counts_table(stats: GridStats) -> Table:

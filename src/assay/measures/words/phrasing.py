@@ -43,7 +43,7 @@ class ActionGap(Result):
     strata: int
     """Number of strata with both kinds of wording: tasks x ways of naming objects."""
     p: float
-    """Exact p value: the larger of two, from permuting wordings in strata, and episodes in strata and seeds."""
+    """Exact p value: the larger of two, permuting wordings within strata, or episodes within strata and seeds."""
     p_holm: float = 1.0
     """p value adjusted for all phrasings (Holm)."""
 
@@ -126,7 +126,7 @@ SURFACE_LABEL = "surface"
 
 
 def _test_forms(profiles: Profiles) -> Iterator[FlawTest | Untested]:
-    """Test the cost of rewriting the same words: of all forms together, and of each form, the costliest first."""
+    """Test the cost of other spelling or punctuation: all forms together, then each form, the costliest first."""
     runs, results = findings.select_results(profiles, SURFACE)
     by_form: dict[str, list[Drop]] = {}
     for drop in (drop for result in results for drop in result):

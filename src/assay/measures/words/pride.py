@@ -46,7 +46,7 @@ class Pride(Result):
     episodes: Annotated[int, Column("episodes", "count")]
     wordings: Annotated[int, Column("wordings", "count")]
     unscored: Annotated[int, Column("unscored", "count")]
-    """Number of paraphrases that are excluded because they have no similarities."""
+    """Number of paraphrases that are excluded because their similarities are unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ class Onset(Result):
 
     lost: tuple[DistanceRate, ...]
     kept: DistanceRate | None
-    """Largest displacement below the onset, if any."""
+    """Largest displacement below all those in ``lost``, if any."""
 
 
 @dataclass(frozen=True, slots=True)

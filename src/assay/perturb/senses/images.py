@@ -174,7 +174,7 @@ class _ToneFactor(Optical):
 
 @perturbation
 class Brightness(_ToneFactor):
-    """Makes images darker or lighter, like a different exposure."""
+    """Makes images darker or lighter, as if exposed differently."""
 
     kind = "senses/brightness"
     factor: float = within(0.0, 4.0)

@@ -97,7 +97,7 @@ class _InaccurateProprioception(Sense):
     def error(self, chance: Chance) -> np.ndarray:
         """Return the error to add to the true values, of shape (15,).
 
-        They are position and rotation vector in the world frame (3 + 3), joint angles (7) and finger positions (2).
+        It holds position and rotation vector (world frame, 3 + 3), joint angles (7) and finger positions (2).
         """
 
 

@@ -30,7 +30,7 @@ Moves = Mapping[str, tuple[float, float]]
 
 @perturbation
 class ExchangePlaces(Perturbation):
-    """Exchanges target and receptacle, if movable, with other objects at least ``apart`` metres away.
+    """Exchanges the target and the receptacle, if movable, with other objects at least ``apart`` metres away.
 
     Fixtures are exchanged only if the goal involves no movable object. As many objects as possible are exchanged such
     that the instruction remains true. If the instruction locates the target beside a landmark, the landmark may be
@@ -44,12 +44,12 @@ class ExchangePlaces(Perturbation):
     apart: float = within(0.05, 0.5, default=MIN_EXCHANGE_M)
     """Minimum displacement of each object, in metres."""
     free: bool | None = False
-    """Whether objects move to free positions instead, and movable objects are moved out of the way of a fixture.
-    None: only if no exchange is possible.
+    """Whether objects move to free positions instead of exchanging positions, and movable objects are moved out of
+    the way of a fixture. None: only if no exchange is possible.
     """
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Try exchanges in random order, those of most objects first. Raises PerturbationError if all fail."""
+        """Try exchanges in random order, with the most objects first. Raises PerturbationError if all fail."""
         spoken, things = Spoken(task), goal_objects(task)
         here = Ground(task.scene, snug=True).spots
         best: tuple[tuple[int, bool], Scene] = ((0, False), task.scene)
@@ -76,7 +76,7 @@ class ExchangePlaces(Perturbation):
     def _pairs(
         self, task: Task, spoken: Spoken, things: tuple[str, ...], rng: np.random.Generator
     ) -> Iterator[tuple[bool, Moves]]:
-        """Yield exchanges as (snug, moves), those of most objects first; each is first tried with full gaps."""
+        """Yield exchanges as (snug, moves), with the most objects first; each is tried first with full gaps."""
         scene, spots = task.scene, spoken.spots
         looks = {entity.name: (entity.category, entity.finish) for entity in scene.entities}
         sorts = ({obj.name for obj in scene.objects}, {fixture.name for fixture in scene.fixtures})
@@ -164,7 +164,7 @@ def goal_objects(task: Task) -> tuple[str, ...]:
 def has_partners(task: Task, pack: AssetPack) -> bool:
     """Whether any object can exchange positions with an object of the task's goal.
 
-    ``pack`` is the current planning pack, which determines object sizes; it is part of the cache key.
+    ``pack``: the asset pack used for planning, which determines object sizes; it is part of the cache key.
     """
     try:
         ExchangePlaces().apply(task, stream("partners", task.id))
@@ -229,7 +229,7 @@ def _has_room(scene: Scene, task: Task, moves: Moves, snug: bool) -> bool:
 def _beside(
     relation: Relation, moves: Moves, spots: Mapping[str, Spot], rng: np.random.Generator
 ) -> Iterator[tuple[float, float]]:
-    """Yield displacements after which an expression is true: along with a landmark, beside it, or between two."""
+    """Yield displacements that make an expression true: with a landmark, beside it, or between two landmarks."""
     here = spots[relation.thing]
     marks = [mark[0] for mark in relation.landmarks]
     yield from (moves[mark] for mark in marks if mark in moves)

@@ -39,14 +39,14 @@ NOTHING = Goal(())
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A rectangle on the workspace, in metres from its centre."""
+    """A rectangle on the workspace; coordinates are in metres from the workspace's centre."""
 
     x: float
     y: float
     half_x: float
     half_y: float
     over: float = 0.0
-    """Height over which an object must be lifted to be placed there, such as the rim of a basket, in metres."""
+    """Height over which an object must be lifted to be placed there, in metres, for example a basket's rim."""
 
     def overlaps(self, other: Spot, gap: float = GAP) -> bool:
         """Whether the gap between two spots is too small; a spot about as wide as it is long counts as round."""
@@ -299,7 +299,7 @@ def named_entity(scene: Scene, name: str) -> Entity:
 
 
 def movable_entity(task: Task, thing: str, kind: str, change: str) -> Entity:
-    """Return the movable object named ``thing``, or the target if empty. Raises PerturbationError for a fixture."""
+    """Return the movable object named ``thing`` (if empty, the target). Raises PerturbationError for a fixture."""
     entity = named_entity(task.scene, thing or target(task))
     if entity in task.scene.fixtures:
         raise PerturbationError(f"{kind}: {entity.name} is a fixture; only movable objects can {change}")

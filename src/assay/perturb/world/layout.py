@@ -23,7 +23,7 @@ _PLACES = 20
 
 @perturbation
 class Distractors(Perturbation):
-    """Adds distractors: objects of sorts that neither the goal involves nor the instruction names."""
+    """Adds distractors: objects of sorts that the goal does not involve and the instruction does not name."""
 
     kind = "world/distractors"
     effects = frozenset({Effect.PHYSICS})

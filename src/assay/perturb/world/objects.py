@@ -38,7 +38,7 @@ MAX_SIZE_RATIO = 1.15
 class Recolour(Perturbation):
     """Gives an object another colour or a pattern.
 
-    If the instruction names its colour, as in "the black bowl", the object keeps it and only gets a pattern.
+    If the instruction names its colour, as in "the black bowl", the object keeps it and gets only a pattern.
     """
 
     kind = "world/recolour"
@@ -67,7 +67,7 @@ class Recolour(Perturbation):
         return [Finish(hue, self.pattern) for hue in ((colour,) if colour is not None else HUES)]
 
     def _colour(self, named: Collection[str]) -> Colour | None:
-        """Return the required colour; None for any. Raises PerturbationError if the instruction names others."""
+        """Return the required colour; None for any. Raises PerturbationError if it contradicts the instruction."""
         if not named:
             return self.colour
         name, *more = sorted(named)
@@ -174,7 +174,7 @@ class Replace(Perturbation):
 class Alter(Perturbation):
     """Changes every object of the goal (target and receptacle): its appearance, its size or its model.
 
-    One is chosen at random for each category. The instruction remains true: "the black bowl" is
+    One of these changes is chosen at random for each category. The instruction remains true: "the black bowl" is
     still black.
     """
 
@@ -267,8 +267,8 @@ class Remove(Perturbation):
 
 
 def _replacements(task: Task, entity: Entity, among: Among, named: Collection[str]) -> list[str]:
-    """Return the possible replacements for an entity that are not in the scene; ``named`` are its colours in the
-    instruction.
+    """Return the possible replacements for an entity that are not in the scene; ``named``: colours that the
+    instruction mentions for it.
     """
     here = {
         other.category for other in task.scene.entities

@@ -147,7 +147,7 @@ class DisplaceAlong(Perturbation):
 
 @perturbation
 class Relocate(Perturbation):
-    """Moves every object on the workspace, typically further than a jitter.
+    """Moves every object on the workspace, typically farther than `Jitter` does.
 
     The radius of a move is ``share`` times the distance to the nearest neighbour; 0.5 corresponds to LIBERO-X's
     second level. The target moves by at least 3 cm, or a quarter of its radius if that is less. If the target is a
@@ -255,7 +255,7 @@ class MoveFixture(Perturbation):
 def _scatter(
     kind: str, task: Task, radii: Mapping[str, float], draw: Callable[[float], tuple[float, float]]
 ) -> Task:
-    """Move each object, if there is room, by a displacement (dx, dy): ``draw`` maps a radius to a random one.
+    """Move each object, if there is room, by a displacement (dx, dy): ``draw`` chooses it within a radius.
 
     The target must move. If it cannot, smaller gaps between objects are allowed; if that is not enough, so are
     gaps that are too small already and do not shrink.

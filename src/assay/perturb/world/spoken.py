@@ -26,12 +26,12 @@ from assay.tasks.language.phrases import positions
 from assay.tasks.scene import Colour
 
 CLEAR = 0.08
-"""Margin, in metres, by which an expression must fit its object better than others; at least 0.12 in LIBERO."""
+"""Margin, in metres, by which an expression must fit its object better than others; LIBERO's is at least 0.12."""
 OTHER_COLOUR = 0.35
 """Minimum difference in red, green or blue (0 to 1) between two different colours."""
 
 Deviation = Callable[[Spot, Sequence[Spot]], float]
-"""Function of an object's spot and the landmarks' spots: deviation from a spatial relation, in metres."""
+"""Maps an object's spot and the landmarks' spots to the deviation from a spatial relation, in metres."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 LIFTS = {Arena.STUDY: 0.018, Arena.FLOOR: 0.02}
-"""Height, in metres, by which fixtures are raised in rooms in which LIBERO has no fixtures."""
+"""Height, in metres, by which fixtures are raised in rooms where LIBERO places no fixtures."""
 PEDESTAL = 0.12
 """Radius of the robot's pedestal about the centre of its base, in metres."""
 
@@ -115,9 +115,9 @@ class Relight(Perturbation):
     )
 
     intensity: float = within(0.0, 3.0, default=1.0)
-    """Factor on the brightness of the lamps."""
+    """Factor by which the brightness of the lamps is multiplied."""
     colour: Colour = within(0.0, 2.0, default=(1.0, 1.0, 1.0))
-    """Factors on red, green and blue."""
+    """Factors by which the light's red, green and blue are multiplied."""
     tilt: tuple[float, float] = within(-1.2, 1.2, default=(0.0, 0.0))
     """Rotation of the light about the world's x and y axes, in radians."""
     shadows: bool | None = None
@@ -187,7 +187,7 @@ class MoveCamera(Perturbation):
     turn: Vector3 = within(-MAX_TURN_RAD, MAX_TURN_RAD, default=(0.0, 0.0, 0.0))
     """Rotation as pitch, yaw and roll, in radians."""
     zoom: float = within(0.5, 1.8, default=1.0)
-    """Factor on the field of view."""
+    """Factor by which the field of view is multiplied."""
 
     def __post_init__(self) -> None:
         if self.camera not in CAMERAS:
@@ -219,9 +219,9 @@ class Orbit(Perturbation):
     azimuth: float = within(-1.6, 1.6, default=0.0)
     """Angle about the vertical, in radians; positive is to the right as seen by the camera."""
     elevation: float = within(-0.6, 0.6, default=0.0)
-    """Upward angle, in radians."""
+    """Angle by which the camera moves upwards, in radians."""
     distance: float = within(0.5, 2.0, default=1.0)
-    """Factor on the distance from that point."""
+    """Factor by which the distance from that point is multiplied."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the camera, in addition to earlier changes to the staging.

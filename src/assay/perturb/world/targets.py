@@ -42,7 +42,7 @@ NARROW = 0.056
 MAX_DRAWER_HEIGHT_M = 0.055
 """Maximum height, in metres, of an object that fits into a drawer and does not roll on a wine rack."""
 _PLACES = 20
-"""Number of positions that are tried for a look-alike, which must match no other expression in the instruction."""
+"""Number of positions that are tried for a look-alike, which no other expression in the instruction may fit."""
 
 
 @perturbation
@@ -58,7 +58,7 @@ class UnseenTargets(Perturbation):
     change = f"{Change.NAMES}+{Change.OBJECT}"
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Choose a category for each object. Raises PerturbationError if no object is moved or none fits."""
+        """Choose a category for each object. Raises PerturbationError if nothing is moved or no category fits."""
         things = moved_things(task, self.kind)
         here = {entity.category for entity in task.scene.entities}
         pool = [str(category) for category in rng.permutation(list(new_names())) if category not in here]
@@ -96,7 +96,7 @@ class UnseenTargets(Perturbation):
 
 
 def new_names() -> Mapping[str, str]:
-    """Map each unseen category with a singular noun in the lexicon to the noun; instructions may say "it"."""
+    """Map unseen categories to their nouns in the lexicon; singular nouns only, as instructions may say "it"."""
     nouns = {
         category: noun
         for noun in lexicon().nouns.values()
@@ -128,9 +128,9 @@ class Attribute(StrEnum):
 class VariedTarget(Perturbation):
     """Changes the colour, pattern or size of the first object to be moved, and adds look-alikes.
 
-    There are two look-alikes: one with the old appearance, and one that differs only in the attribute: another
-    colour, another pattern in the same colour, or the default size in the same new colour. The instruction identifies
-    the object by the attribute alone, not by its location.
+    There are two look-alikes: one with the old appearance, and one that differs only in the attribute (another
+    colour, another pattern in the same colour, or the default size in the same new colour). The instruction
+    identifies the object by the attribute alone, not by its location.
     """
 
     kind = "world/varied_target"
@@ -138,7 +138,7 @@ class VariedTarget(Perturbation):
     change = f"{Change.WORDING}+{Change.APPEARANCE}+{Change.OBJECT}+{Change.CLUTTER}"
 
     attribute: Attribute
-    """Attribute that changes; with the size, the colour also changes."""
+    """Attribute that changes; if it is the size, the colour also changes."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Choose an appearance at random, then add the look-alikes at free positions."""
@@ -236,7 +236,7 @@ class _Look:
 
 
 def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.random.Generator) -> _Look:
-    """Choose a random appearance that the attribute distinguishes from the original and from the look-alike.
+    """Choose a random appearance that differs in the attribute from those of the original and the look-alike.
 
     It has none of the colours in ``taken``. Raises PerturbationError if there is no such appearance.
     """
@@ -279,7 +279,7 @@ def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.r
 
 
 def _is_partly(thing: Entity, colour: Colour) -> bool:
-    """Whether a colour's name may describe an object, because a large part of it has about the same hue."""
+    """Whether a colour's name may describe an object, because a large part of the object has about this hue."""
     seen = portrait(replace(thing, name=""), planning_pack())
     pixels = seen.colour[seen.cover > 0.5] / seen.cover[seen.cover > 0.5][:, None]
     vivid, wanted = (values - values.mean(axis=-1, keepdims=True) for values in (pixels, np.array(colour)))
@@ -289,7 +289,7 @@ def _is_partly(thing: Entity, colour: Colour) -> bool:
 
 
 def _fits(task: Task, thing: Entity, category: str) -> bool:
-    """Whether a category can replace an object: it can be grasped at the same position and put at the destination.
+    """Whether objects of a category can replace an object: be grasped in its position and put at the destination.
 
     Only low objects fit into a drawer or onto a rack. Inside another object, only objects that protrude from it can
     be grasped.

@@ -20,7 +20,7 @@ from assay.tasks import Instruction
 GRASP_DELAY_STEPS = 15
 """Delay, in control steps, of closing the fingers in a missed grasp; the gripper has left the object by then."""
 GOLDEN_RATIO = (np.sqrt(5.0) - 1.0) / 2.0
-"""Reciprocal of the golden ratio; its multiples modulo 1 are evenly spread, so that a few seeds show the miss rate."""
+"""Reciprocal of the golden ratio; its multiples modulo 1 are evenly spread, so a few seeds show the miss rate."""
 
 
 @dataclass

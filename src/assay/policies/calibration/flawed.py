@@ -42,7 +42,7 @@ class FlawedPolicy(Oracle):
         return self._impossible or super().note
 
     def trained_tasks(self, spec: EpisodeSpec) -> list[Task]:
-        """Return the episode's task, then other tasks of its original scene whose objects still exist."""
+        """Return the episode's task, followed by other tasks of its original scene whose objects still exist."""
         names = self._simulation.compiled.scene.names
         own = tasks.load(spec.task)
         others = [task for task in tasks.siblings(own) if task.id != own.id]

@@ -88,7 +88,7 @@ class KeywordPolicy(FlawedPolicy):
 
 
 def word_overlap(text: str, instruction: str) -> float:
-    """Return the fraction of an instruction's content words in a text; 0 if it has a missing word's opposite."""
+    """Return the share of an instruction's content words in a text; 0 if it contains a missing word's opposite."""
     content, present = set(words(instruction)) - FUNCTION_WORDS, set(words(text))
     if any(word in content - present and OPPOSITES[word] in present for word in OPPOSITES):
         return 0.0
@@ -103,7 +103,7 @@ def _is_named(task: Task, name: str, text: str) -> bool:
 
 @dataclass
 class SemanticPolicy(FlawedPolicy):
-    """Flaw: performs that trained task of the scene whose instruction is most similar to the given one.
+    """Flaw: performs the task trained in the scene whose instruction is most similar to the given one.
 
     The similarity is the cosine between sentence embeddings (all-MiniLM-L6-v2), so the policy understands
     synonyms. The policy waits if no instruction is similar enough.

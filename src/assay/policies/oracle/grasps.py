@@ -1,6 +1,6 @@
 """Grasps for a two-finger gripper, derived from an object's shape rather than its name.
 
-Every colliding piece that is thin enough is a candidate: the body of a can, the rim of a bowl, the handle of a pan. The
+Every thin collision geom is a candidate: the body of a can, the rim of a bowl, the handle of a pan. The
 fingers and the palm need free space beside the piece and during the approach, and the arm must be able to reach the
 pose: `Reach` solves inverse kinematics on a copy of the simulation.
 """
@@ -87,7 +87,7 @@ GRIPPER_AND_WRIST = np.concatenate([OPEN_GRIPPER[OPEN_GRIPPER[:, 2] > -0.1], _WR
 
 
 class Obstacles:
-    """Oriented bounding boxes of colliding geoms, for checking free space."""
+    """Oriented bounding boxes of collision geoms, for checking free space."""
 
     def __init__(self, scene: SceneState, geoms: Iterable[int]) -> None:
         self.boxes = geom_boxes(scene.model, scene.data, geoms)
@@ -97,7 +97,7 @@ class Obstacles:
     def count_contacts(
         self, position: np.ndarray, rotation: np.ndarray, part: np.ndarray = OPEN_GRIPPER
     ) -> int:
-        """Return the number of gripper points (p, 3) inside any box, or closer to one than the clearance."""
+        """Return the number of gripper points (p, 3) inside any box, or closer to a box than the clearance."""
         return int(_count_inside(np.asarray(part @ rotation.T + position), *self._arrays))
 
 
@@ -172,7 +172,7 @@ def all_grasps(scene: SceneState, entity: EntityIndex) -> list[Grasp]:
 
 
 def geom_piece(scene: SceneState, geom: int) -> GraspablePiece:
-    """Return the graspable piece formed by one colliding geom."""
+    """Return the graspable piece formed by one collision geom."""
     rotation = scene.data.geom_xmat[geom].reshape(3, 3)
     middle = scene.data.geom_xpos[geom] + rotation @ scene.model.geom_aabb[geom, :3]
     round_ = scene.model.geom_type[geom] in (mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_CAPSULE)
@@ -298,7 +298,7 @@ class Reach:
         return best, least
 
     def _solve(self, position: np.ndarray, rotation: np.ndarray, width: float) -> np.ndarray:
-        """Move the gripper in the copy as close to a pose as possible; return the error in metres and radians."""
+        """Move the copy's gripper as close to a pose as possible; return the errors in metres and radians."""
         model, data = self._scene.model, self._data
         data.qpos[:] = self._scene.data.qpos
         data.qpos[ARM : ARM + 2] = width / 2, -width / 2

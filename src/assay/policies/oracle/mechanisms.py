@@ -213,7 +213,7 @@ def _swing(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> 
 
 
 def _handle(scene: SceneState, entity: EntityIndex, joint: int, sense: float) -> int:
-    """Return the moving part's geom that protrudes furthest in the direction of motion; ``sense`` is 1 or -1."""
+    """Return the moving part's geom that protrudes furthest in the direction of motion; ``sense``: its sign."""
     parts = scene.geoms_of(entity, joint)
     outward = scene.axis(joint) * sense
     if scene.model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_SLIDE:

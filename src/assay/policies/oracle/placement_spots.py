@@ -28,7 +28,7 @@ ROTATION_COST = 0.01
 ROUND_RATIO = 0.85
 """Minimum ratio of smallest to largest footprint extent for an object to count as round."""
 UPRIGHT_COSINE = 0.99
-"""Cosine of the tilt angle; below it, an object counts as leaning and is inserted only as far as necessary."""
+"""Cosine of the tilt angle below which an object counts as leaning and is inserted only as far as necessary."""
 LYING_COSINE = 0.35
 """Maximum cosine of the tilt angle of an object that counts as lying on its side."""
 OUTSIDE_M = 0.05

@@ -56,7 +56,7 @@ class PlacementSpot:
     cost: float = 0.0
     """Difference in cost from the best spot, in metres."""
     outward: np.ndarray | None = None
-    """Horizontal direction (3,) out of the region; the object is inserted against it, or from above if None."""
+    """Horizontal direction (3,) out of the region; objects are inserted the opposite way. None: from above."""
     threshold: float = 0.0
     """Distance along ``outward``, in metres, at which the object is outside the region."""
     lift: float = 0.0
@@ -239,7 +239,7 @@ def _shift_off_rim(scene: SceneState, entity: EntityIndex, axis: int) -> np.ndar
     """Return the horizontal shift (3,), in metres, that moves an object off its support.
 
     If the support is beside the object, the shift is along the contact normal. If it is under the object's edge,
-    the shift is along one of the object's axes: for ``axis`` 0 the one with the edge farther out, for 1 the other.
+    the shift is along one of the object's axes: for ``axis`` 0, the one with the nearer edge; for 1, the other.
     """
     point, normal = scene.support(entity)
     slope = float(np.hypot(*normal[:2]))

@@ -35,7 +35,7 @@ ATTEMPTS_PER_ATOM = 2
 """Number of attempts at one atom before the next atom is tried."""
 
 _ORDER = {Predicate.TURN_ON: 0, Predicate.TURN_OFF: 0, Predicate.OPEN: 1, Predicate.CLOSE: 3}
-"""Execution order of predicates: switches first, then opening, placing (2), and closing last."""
+"""Execution rank of predicates: switches first, then opening, placing (2, the default), and closing last."""
 
 
 class ImpossibleError(TaskError):
@@ -43,7 +43,7 @@ class ImpossibleError(TaskError):
 
 
 class Oracle:
-    """Reads the simulator's state and makes the goal true, predicate by predicate (privileged).
+    """Privileged policy: reads the simulator's state and makes the goal true, predicate by predicate.
 
     The goal comes from the task and the perturbations, not from the text: a counterfactual instruction changes it,
     and an implausible instruction or scene makes it empty. After an event in the episode, the oracle puts down any

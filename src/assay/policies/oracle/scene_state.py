@@ -51,7 +51,7 @@ class SceneState:
         collides = (self.model.geom_contype | self.model.geom_conaffinity) != 0
         is_plane = self.model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
         self.solid_geoms = frozenset(np.flatnonzero(collides & ~is_plane & ~self.fingers.robot).tolist())
-        """Ids of all colliding geoms except the robot's and planes."""
+        """Ids of all collision geoms except the robot's and planes."""
 
     def gripper_pose(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the position (3,) and rotation (3, 3) of the grip site: fingers open along x, z points outwards."""
@@ -62,7 +62,7 @@ class SceneState:
         return self.data.xpos[entity.body].copy(), self.data.xmat[entity.body].reshape(3, 3).copy()
 
     def box(self, part: EntityIndex | int) -> Box:
-        """Return the bounding box of an entity's colliding geoms, or of one geom, given by its id."""
+        """Return the bounding box of an entity's collision geoms, or of one geom, given by its id."""
         return Box(*bounding_box(self.model, self.data, (part,) if isinstance(part, int) else part.geoms))
 
     def rotated_box(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
@@ -71,7 +71,7 @@ class SceneState:
         return Box(pieces.low.min(axis=0), pieces.high.max(axis=0))
 
     def rotated_pieces(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
-        """Return the boxes of an entity's colliding geoms as in `rotated_box`; corners have shape (geoms, 3)."""
+        """Return the boxes of an entity's collision geoms as in `rotated_box`; corners have shape (geoms, 3)."""
         boxes = geom_boxes(self.model, self.data, entity.geoms)
         relative = replace(boxes, centre=boxes.centre - self.data.xpos[entity.body])
         return Box(*relative.transform(np.zeros(3), rotation).bounds)
@@ -95,7 +95,7 @@ class SceneState:
         return np.asarray(self.data.xanchor[joint].copy())
 
     def geoms_of(self, entity: EntityIndex, joint: int) -> list[int]:
-        """Return the colliding geoms of an entity that are moved by a joint."""
+        """Return the collision geoms of an entity that are moved by a joint."""
         body = self.model.jnt_bodyid[joint]
         return sorted(geom for geom in entity.geoms if self.model.geom_bodyid[geom] == body)
 

@@ -97,7 +97,7 @@ def pick_and_place(
 
 
 def _find_open_position(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray | None:
-    """Return a nearby position (2,) where the gripper has space around a low object; None if it need not move."""
+    """Return a nearby position (2,) where the gripper has space around a low object; None if no move is needed."""
     if _side_offset(scene, entity, grasp).any():
         return None
     obstacles = Obstacles(scene, scene.solid_geoms - entity.geoms)

@@ -189,7 +189,7 @@ class Relay:
 
 @dataclass
 class _PendingMessage:
-    """A message whose sender waits for the answer. An empty one connects and requests the server's greeting."""
+    """A message whose sender waits for the answer. If empty, it connects and requests the server's greeting."""
 
     message: bytes
     request: dict[str, Any] | None

@@ -27,7 +27,7 @@ MAX_REPLY_BYTES = 4 * 2**20
 MAX_DEPTH = 16
 """Maximum nesting depth of maps and lists."""
 MAX_ITEMS = 100_000
-"""Maximum number of items in all maps and lists, excluding arrays; a byte on the wire may need 60 in memory."""
+"""Maximum number of items in all maps and lists, excluding arrays; a byte received may need 60 bytes in memory."""
 MAX_AXES = 8
 MAX_IMAGE_SIDE = 4096
 """Maximum width or height of an image, in pixels."""

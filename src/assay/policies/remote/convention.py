@@ -131,7 +131,7 @@ class Convention:
     rotation: Rotation = Rotation.ROBOSUITE
     gripper: Gripper = Gripper.SIGNED
     closes: Sign = Sign.PLUS
-    """Sign of the transmitted gripper component that closes the gripper; in Assay it is plus.
+    """Sign of the transmitted gripper component that closes the gripper; in Assay's actions, it is positive.
 
     For components from 0 to 1, this is the sign of their difference from 0.5.
     """
@@ -142,7 +142,7 @@ class Convention:
     replan: Replan = None
     """Number of actions executed from each reply; None for all."""
     wait: Steps = 10
-    """Number of steps at the start in which the robot waits for falling objects, and no actions are requested."""
+    """Number of steps at the start in which the robot lets objects settle, and no actions are requested."""
 
     def adjusted(self, fields: Mapping[str, object]) -> Convention:
         """Return the convention with some of its fields replaced."""

@@ -52,7 +52,7 @@ ROBOARENA_CONVENTION = Convention(
     rotation=Rotation.EULER,
     gripper=Gripper.UNIT,
 )
-"""Convention of DROID, RoboArena's training data: upright images, Euler angles, and a closed gripper is 1."""
+"""Convention of DROID, RoboArena's training data: upright images, Euler angles, and 1 for a closed gripper."""
 ROBOARENA_ACTION_SPACE = "cartesian_velocity"
 """The only one of RoboArena's action spaces that LIBERO's controller supports."""
 OPEN_FINGER_M = 0.04

@@ -75,7 +75,7 @@ class ReplyError(RemoteError):
 
 
 class ConnectError(Exception):
-    """Raised when a connection attempt fails; ``final`` if another attempt would fail as well."""
+    """Raised when a connection attempt fails. ``final``: whether another attempt would fail as well."""
 
     def __init__(self, reason: str, *, final: bool = False) -> None:
         super().__init__(reason)
@@ -202,7 +202,7 @@ class Transport(ABC):
 
     @contextlib.contextmanager
     def _exchange(self) -> Iterator[Callable[[], float]]:
-        """Yield a function that returns the remaining seconds; any failure in the context closes the connection."""
+        """Yield a function that returns the seconds left; any failure in the context closes the connection."""
         text, seconds = self.address.text, self._reply_timeout
         if not self._connected:
             raise LostError(text, "there is no connection")
@@ -225,7 +225,7 @@ class Transport(ABC):
 def _limit(seconds: float, cut: Callable[[], None]) -> Iterator[None]:
     """Call ``cut``, which closes the connection, if the operation exceeds the time limit. Raises TimeoutError.
 
-    The libraries limit only the time between two bytes, not sending to a server that does not read.
+    The libraries limit only the time between two bytes, not the time spent sending to a server that does not read.
     """
     deadline = time.monotonic() + seconds
     timer = threading.Timer(seconds, cut)
@@ -327,7 +327,7 @@ class WebsocketTransport(Transport):
 
 
 class HttpTransport(Transport):
-    """JSON sent by POST to one URL; a message is sent only when its reply is received."""
+    """JSON sent by POST to one URL; a message is not sent until its reply is requested."""
 
     protocol = "http"
     _client: httpx2.Client

@@ -82,7 +82,7 @@ def duel(
     ``margin``: the smallest relevant difference in score, 0 to 1. ``out``: the folder of ``A.assay`` and
     ``B.assay``; the same call resumes the duel. With ``each``, every single condition must be decided, too.
     ``per_start``: number of episodes selected from each start; None for all. ``measure``: the score to
-    compare, "success" or "progress". The other keywords are the fields of `RunOptions`. Raises AssayError.
+    compare, "success" or "progress". The other arguments are the fields of `RunOptions`. Raises AssayError.
     """
     observer, policies = observer or Observer(), (first, second)
     options = RunOptions.of(options, **overrides)
@@ -278,7 +278,7 @@ class Judge:
 
 @dataclass(slots=True)
 class _Contest:
-    """Comparison of B with A in one condition, or in all together; no episodes count after the decision."""
+    """Comparison of B with A in one condition, or in all together; episodes after the decision do not count."""
 
     condition: str | None
     starts: list[list[str]]
@@ -291,7 +291,7 @@ class _Contest:
     pairs: int = 0
     _next: int = 0
     _wagers: tuple[Wager, ...] = field(init=False)
-    """Bets on the score difference: that B - A > 0 and that it is > -margin; the same two for A - B."""
+    """Bets on the score difference: that B - A > 0 and that B - A > -margin; the same two for A - B."""
 
     def __post_init__(self) -> None:
         self._wagers = (Wager(0.0), Wager(-self.margin), Wager(0.0), Wager(-self.margin))

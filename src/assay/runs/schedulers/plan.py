@@ -12,7 +12,7 @@ MAX_BATCH = 8
 STARTS_PER_BLOCK = 5
 """Number of starts of a task that are executed together, scene by scene.
 
-Each compiled scene serves several episodes, and an interrupted run lacks pairs only in the last block.
+Each compiled scene serves several episodes, and an interrupted run has incomplete pairs only in the last block.
 """
 
 Batch = Sequence[tuple[int, EpisodeSpec]]
@@ -31,7 +31,7 @@ class Scheduler:
         """Number of episodes that run concurrently."""
         self._store, self._in_order = store, in_order
         self._entries: dict[int, tuple[int, PlannedEpisode]] = {}
-        """For each episode's number, the index of its block and the episode."""
+        """Index of the block, and the episode itself, by the episode's number."""
         self._blocks: list[list[int]] = []
         """Numbers of the waiting episodes of each block."""
         self._pending: list[int] = []
@@ -64,7 +64,7 @@ class Scheduler:
         self.left += len(entries)
 
     def take(self, latest: str | None = None) -> Batch:
-        """Return the next episodes, preferably in the worker's compiled scene ``latest``; empty if none is ready.
+        """Return the next episodes, preferably in ``latest``, the worker's compiled scene; empty if none is ready.
 
         Batches get smaller towards the end, so that workers finish at about the same time.
         """

@@ -41,11 +41,11 @@ EPISODES_PER_SEARCH = 30
 SEEDS = tuple(range(200))
 """Default seeds."""
 MIN_CONTROLS = 5
-"""Number of controls, all failed, after which a task is abandoned, because it has no success to lose."""
+"""Number of controls after which, if all failed, a task is abandoned because it has no success to lose."""
 MAX_REFUSED = 4
-"""Number of refused starts at which a magnitude is abandoned, if it is over twice the number of certified ones."""
+"""Number of refused starts at which a magnitude is abandoned, if more than twice as many as certified starts."""
 MAX_BARREN_STARTS = 8
-"""Number of starts without any certified magnitude at which a task is abandoned, unless others had one."""
+"""Number of starts without any certified magnitude at which a task is abandoned, unless other starts had one."""
 
 Item = tuple[int, int | None]
 """A seed, and the index of a magnitude (a rung of the axis's ladder); the index is None for the control."""
@@ -269,7 +269,7 @@ class SearchScheduler(Scheduler):
         return is_certified or not self._plan.requires_certificates
 
     def _certify(self, specs: Sequence[EpisodeSpec]) -> bool:
-        """Run the demonstrator on the episodes' claims; return False if it was interrupted."""
+        """Run the demonstrator to certify the episodes; return False if it was interrupted."""
         plan = self._plan
         with CertificateCache(states=plan.states_digest) as cache:
             if wanted := [claim for claim in claims(specs) if cache.get(claim) is None]:
@@ -449,7 +449,7 @@ def draw_way(task: str, rung: Rung, seed: int) -> int:
 
 
 def least_starts(level: float = LEVEL, alpha: float = ALPHA) -> int:
-    """Return the number of starts after which a policy without failures is known to lose no success."""
+    """Return the number of starts after which a policy that never fails is known not to lose any success."""
     evidence, top = LadderEvidence(1, level, alpha), 0
     while not evidence.is_settled((0,)):
         evidence.see({0: True})

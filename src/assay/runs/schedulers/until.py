@@ -4,7 +4,7 @@ Episodes are executed start by start (task and seed), with all conditions of a s
 fixed random order, so that conditions that stop early have starts, and therefore pairs, in common. If a condition
 has several episodes from a start, the first episodes of all starts come before any second one.
 
-After every episode the interval of the success rate is that of a confidence sequence: with probability 1 - alpha
+After every episode the interval for the success rate is that of a confidence sequence: with probability 1 - alpha
 it contains the true rate at *all* times, so the interval may be inspected after each episode, and the condition
 may be stopped at any time. The sequence comes from Robbins' mixture martingale for coin flips with a Beta(1/2,
 1/2) mixture,

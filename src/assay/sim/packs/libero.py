@@ -14,7 +14,7 @@ from assay.tasks.scene import Arena
 
 _FOLDERS = ("stable_hope_objects", "stable_scanned_objects", "turbosquid_objects", "libero_x_objects")
 _SHARED_MESHES = "extension_objects"
-"""Folder of LIBERO-X; categories in one subfolder share meshes: ``akita_bowl/akita_red_bowl.xml``."""
+"""LIBERO-X's folder; categories in one subfolder share meshes, e.g. ``akita_bowl/akita_red_bowl.xml``."""
 _ALIASES = {"rack": "simple_rack"}
 _ROOMS = {
     Arena.TABLE: ("libero_tabletop_base_style", "light-gray-floor-tile", "light-gray-plaster"),

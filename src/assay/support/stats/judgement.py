@@ -79,17 +79,17 @@ class Judgement:
     margin: float
     """Margin within which differences are considered irrelevant, 0 to 1."""
     alpha: float
-    """Maximum probability that any verdict, overall or on one of the conditions, is false."""
+    """Maximum probability that any verdict, overall or for a single condition, is false."""
     anytime: bool
     """Whether the intervals are anytime-valid (a duel), or valid for these episodes only (a gate)."""
     each: bool
-    """Whether a verdict on every condition was also requested."""
+    """Whether a verdict for every condition was also requested."""
     played: int
     """Number of episodes recorded for both policies."""
     planned: int
     """Number of episodes planned for both policies."""
     errors: int
-    """Number of episodes with errors, of both policies together; these are not compared."""
+    """Number of episodes with errors, for both policies together; these are not compared."""
     measure: str = "success"
     """Quantity that is compared: success or progress."""
 

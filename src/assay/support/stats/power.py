@@ -22,7 +22,7 @@ findings.
 """
 MOST_STARTS = 100_000
 _FINE = 1e-3
-"""Precision to which losses are computed, as a difference of success rates."""
+"""Precision to which losses are computed, as a difference in success rates."""
 
 
 def power(starts: int, loss: float, control: float, family: int = 1, level: float = NAMED) -> float:
@@ -80,7 +80,7 @@ def starts_for(loss: float, control: float, family: int = 1, level: float = NAME
 
 @lru_cache(maxsize=64)
 def _least_losses(starts: int, level: float) -> np.ndarray:
-    """Return the smallest number of losses whose tail probability is below ``level``, shape (starts + 1,).
+    """Return the smallest numbers of losses whose tail probability is below ``level``, shape (starts + 1,).
 
     Item n is that number for n discordant starts. An item above n means that no number of losses suffices.
     """

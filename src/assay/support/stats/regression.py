@@ -2,7 +2,7 @@
 
 The penalty keeps estimates finite when a cell has no failures. The conditional model has a single term, the effect
 of one change. Given the total number of successes in a stratum (a start), the number of successes with the change
-has Fisher's noncentral hypergeometric distribution, whatever the odds of the stratum. A mixed-effects model would
+has Fisher's noncentral hypergeometric distribution, whatever the odds in the stratum. A mixed-effects model would
 have to assume a distribution of those odds. With one pair per stratum the estimate is that of McNemar's table with
 the penalty, log((only changed + 1/2) / (only control + 1/2)).
 """
@@ -21,7 +21,7 @@ _ROUNDS = 100
 _STRIDE = 2.0
 """Maximum change of a coefficient per iteration."""
 SPARSE = 5
-"""Minimum number of successes and failures in a cell for a reliable variance between clusters."""
+"""Minimum number of successes and failures in a cell for a reliable estimate of the variance between clusters."""
 
 
 def fit(design: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -48,7 +48,7 @@ def fit(design: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def errors(design: np.ndarray, terms: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return standard errors (terms,) of the coefficients ``terms`` (terms,) from counts by cluster (clusters, cells).
+    """Return standard errors (terms,) of coefficients ``terms`` (terms,), from counts (clusters, cells).
 
     They are based on the variance between clusters (starts), of which at least two are required. If a cell has fewer
     than five successes or failures, that variance is underestimated, and the model-based variance is used if it is
@@ -89,7 +89,7 @@ class LogOdds(Result):
 def conditional_log_odds(
     hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray
 ) -> LogOdds | None:
-    """Estimate the effect from successes and episodes without and with the change in each stratum, (strata,) each.
+    """Estimate the effect from the successes and episodes (strata,) in each stratum, without and with the change.
 
     Returns None if no stratum is informative.
     """
@@ -121,7 +121,7 @@ def conditional_log_odds(
 
 
 def _ways(won: np.ndarray, counts: np.ndarray, counts_now: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return log numbers of combinations (kinds, outcomes), and the successes with the change (outcomes,)."""
+    """Return log counts of combinations (kinds, outcomes), and possible successes with the change (outcomes,)."""
     now = np.arange(int(np.minimum(won, counts_now).max()) + 1)
     k, w, n, m = now[None, :], won[:, None], counts[:, None], counts_now[:, None]
     possible = (k <= np.minimum(w, m)) & (w - k <= n)
@@ -133,7 +133,7 @@ def _ways(won: np.ndarray, counts: np.ndarray, counts_now: np.ndarray) -> tuple[
 def _cumulants(
     ways: np.ndarray, outcomes: np.ndarray, term: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the mean, variance and third central moment of the successes with the change, (kinds,) each."""
+    """Return the mean, variance and third central moment (kinds,) of the successes with the change."""
     logs = ways + term * outcomes
     chance = np.exp(logs - logs.max(axis=1, keepdims=True))
     chance /= chance.sum(axis=1, keepdims=True)

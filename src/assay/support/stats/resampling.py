@@ -73,7 +73,7 @@ def _even(clusters: int) -> np.ndarray:
 
 
 _PERMUTATIONS = 10_000
-"""Number of permutations that are sampled if there are more than this number."""
+"""Maximum number of permutations to enumerate; if there are more, this many are sampled."""
 
 
 def labels_behind(hits: np.ndarray, counts: np.ndarray, mine: np.ndarray) -> float:
@@ -95,7 +95,7 @@ def labels_behind(hits: np.ndarray, counts: np.ndarray, mine: np.ndarray) -> flo
 
 @lru_cache(maxsize=64)
 def _permute_labels(of: int, many: int) -> tuple[np.ndarray, int]:
-    """Return permutations (n, clusters) of ``many`` labels over ``of`` clusters; 1 if sampled, 0 if exhaustive."""
+    """Return permutations (n, clusters) of ``many`` labels over ``of`` clusters, and 1 if sampled or 0 if all."""
     if comb(of, many) > _PERMUTATIONS:
         order = stream("labels", of, many).random((_PERMUTATIONS, of)).argsort(axis=1)
         return (order < many).astype(np.float32), 1

@@ -43,7 +43,7 @@ def binomial_at_least(hits: int, count: int, chance: float) -> float:
 
 
 def hypergeometric(total: np.ndarray, won: np.ndarray, drawn: np.ndarray, hits: np.ndarray) -> np.ndarray:
-    """Return P(K = hits): K successes among ``drawn`` of ``total`` items with ``won`` successes; broadcasts."""
+    """Return P(K = hits): K successes in a sample of ``drawn`` from ``total`` items, ``won`` being successes."""
     possible = (hits >= np.maximum(0, drawn - (total - won))) & (hits <= np.minimum(won, drawn))
     k = np.where(possible, hits, np.maximum(0, drawn - (total - won)))
     logs = log_choose(won, k) + log_choose(total - won, drawn - k) - log_choose(total, drawn)
@@ -81,10 +81,10 @@ _ENUMERATED = 16
 def paired_p(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray) -> float:
     """Return the two-sided exact p value of a difference between two success rates.
 
-    The inputs are the successes and episodes without and with a change, (strata,) each. A stratum is a level of a
-    factor that both share, such as a start or a wording. The result is the larger p of two tests: ``sign_flip``
-    over strata, valid if a change helps in some strata and hurts in others, and ``within`` strata, valid if one
-    control is compared with several variants. With one pair per stratum both are McNemar's test.
+    The inputs, each of shape (strata,), are the successes and episodes without and with a change. A stratum is a
+    level of a factor that both share, such as a start or a wording. The result is the larger p of two tests:
+    ``sign_flip`` over strata, valid if a change helps in some strata and hurts in others, and ``within`` strata,
+    valid if one control is compared with several variants. With one pair per stratum both are McNemar's test.
     """
     differences = (hits_now * counts - hits * counts_now) / (counts + counts_now)
     return max(sign_flip(differences), within(hits, counts, hits_now, counts_now))

@@ -58,7 +58,7 @@ class Document:
 
 
 def workspace_category(arena: Arena) -> str:
-    """Return the category of an arena's workspace in task files."""
+    """Return the category that task files use for an arena's workspace."""
     return "table" if arena is Arena.TABLE else arena.workspace
 
 
@@ -120,7 +120,7 @@ class _BddlReader:
     def __init__(self, root: Group) -> None:
         self._root = root
         self._lines: dict[tuple[str | int, ...], int] = {}
-        """Line number of each part of the task, by its path in `TaskFlaw.where`."""
+        """Line number of each part of the task, by its path as in `TaskFlaw.where`."""
         self._warnings: list[Note] = []
 
     def document(self, id: str) -> Document:
@@ -220,7 +220,7 @@ class _BddlReader:
         return sections
 
     def _entities(self, group: Group, without: Entity | None = None) -> tuple[Entity, ...]:
-        """Read a typed list of names: ``a_1 a_2 - a b_1 - b``; ``without`` must be listed and is omitted."""
+        """Read a typed list of names: ``a_1 a_2 - a b_1 - b``; ``without`` must be in it and is left out."""
         entities: list[Entity] = []
         lines: list[int] = []
         waiting: list[Word] = []

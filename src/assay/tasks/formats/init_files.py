@@ -80,7 +80,7 @@ class _TreeBuilder(pickle.Unpickler):
 
 
 def read_states(path: Path | str) -> np.ndarray:
-    """Return the states in a ``.pruned_init`` or ``.init`` file, or its ``.npz``: float64, (count, 1 + nq + nv).
+    """Return the states in a ``.pruned_init``, ``.init`` or ``.npz`` file: float64, (count, 1 + nq + nv).
 
     Raises StateError if they cannot be read.
     """

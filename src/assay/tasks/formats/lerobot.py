@@ -31,7 +31,7 @@ CAMERAS: Mapping[str, str] = {
     "observation.images.image": "agentview",
     "observation.images.image2": "robot0_eye_in_hand",
 }
-"""Camera of each image feature that Assay writes."""
+"""Camera for each image feature that Assay writes."""
 FEATURE_NAMES: Mapping[str, tuple[str, ...]] = {
     "agentview": ("observation.images.image", "observation.images.agentview", "image"),
     "robot0_eye_in_hand": (
@@ -51,7 +51,7 @@ COUNTERS = {
     "index": pl.Int64(),
     "task_index": pl.Int64(),
 }
-"""Columns for time (seconds) and frame number in an episode, and for indices of episode, frame and task."""
+"""Columns for the time (in seconds) and frame number in an episode, and for episode, frame and task indices."""
 VECTORS = {
     ACTION: pl.Array(pl.Float32, len(ACTION_NAMES)),
     STATE: pl.Array(pl.Float32, len(STATE_NAMES)),
@@ -62,7 +62,7 @@ def robot_state(observation: Any) -> np.ndarray:
     """Return the robot's state in an observation, in the layout of policies trained on LIBERO: float32, (8,).
 
     The state consists of the grip site's position in metres, the end effector's orientation as an axis-angle vector in
-    radians, and the two finger joints in metres. The angle is from 0 to 2 pi, as the quaternion's sign is kept.
+    radians, and the two finger joints in metres. Angles are from 0 to 2 pi: the quaternion's sign is kept.
     """
     w, axis = observation.eef_quaternion[0], observation.eef_quaternion[1:]
     sine = float(np.linalg.norm(axis))

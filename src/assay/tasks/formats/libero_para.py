@@ -1,9 +1,10 @@
 """LIBERO-Para: 4,092 paraphrases of LIBERO-Goal's instructions.
 
-    metadata.csv                               every paraphrase, with its types, the original and two similarities
+    metadata.csv                               every paraphrase: its types, its original and two similarity scores
     bddl_files/libero_para/act_..._ver0.bddl   the same paraphrases as task files
 
-``eval`` numbers the tasks of LIBERO-Goal in alphabetical order; here tasks are identified by the original instruction.
+``eval`` is the number of a task of LIBERO-Goal in alphabetical order; here tasks are identified by the original
+instruction.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ OBJECT_TYPES = {
     "contextual": ("lexical", "same_polarity_contextual"),
     "habitual": ("lexical", "same_polarity_habitual"),
 }
-"""Paraphrase types of object names, as a mapping from Assay's name to the release's names."""
+"""Paraphrase types for object names, as a mapping from Assay's name to the release's names."""
 ACTION_TYPES = {
     **OBJECT_TYPES,
     "coordination": ("structural", "coordination"),
@@ -43,17 +44,17 @@ ACTION_TYPES = {
     "question": ("pragmatical", "question_directive"),
     "hint": ("pragmatical", "hint"),
 }
-"""Paraphrase types of the action, as a mapping from Assay's name to the release's names."""
+"""Paraphrase types for the action, as a mapping from Assay's name to the release's names."""
 _NAME = re.compile(
     r"(?P<high>act|obj|comp)_(?P<mid>[a-z]+(?:\+[a-z]+)?)_(?P<low>.+)_eval\d+_ver(?P<number>\d+)"
 )
 
 Types = tuple[str, str]
-"""Assay's names of a paraphrase's object type and action type."""
+"""Assay's names for a paraphrase's object type and action type."""
 
 
 def official(object_type: str, action_type: str) -> tuple[str, str, str]:
-    """Return the release's name for an object and an action type: columns ``high``, ``mid`` and ``low``."""
+    """Return the release's names for an object type and an action type: columns ``high``, ``mid`` and ``low``."""
     noun, action = OBJECT_TYPES.get(object_type), ACTION_TYPES.get(action_type)
     if noun is None or action is None:
         return ("act", *action) if action is not None else ("obj", *(noun or ("", "")))

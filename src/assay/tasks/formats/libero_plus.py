@@ -55,7 +55,7 @@ class Suffix:
     noise: int | None
     """Number of the image corruption."""
     file: str | None
-    """Kind of change in its task file: ``add``, ``level``, ``light``, ``table`` or ``tb``."""
+    """Kind of change made by the task file: ``add``, ``level``, ``light``, ``table`` or ``tb``."""
 
 
 class _Row(BaseModel):

@@ -23,7 +23,7 @@ from assay.tasks.checks import validation_reason
 from assay.tasks.formats import Label, ReleaseError, ReleaseWording, find_release, instruction, text_of
 
 FORMS = {1: "synonym", 2: "concise", 3: "reorder", 4: "passive", 5: "verbose"}
-"""Mapping from the number of a file to its form of rewording, by Assay's name."""
+"""Mapping from a file's number to Assay's name for its form of rewording."""
 LEVELS = (1, 2, 3, 4)
 _FOLDERS = ("libero/libero_x/", "libero_x/", "")
 _NAME = re.compile(

@@ -106,7 +106,7 @@ SIDES = frozenset(words("left right"))
 DISTANCES = frozenset(words("nearest nearer closest closer farthest farther furthest"))
 """Words that select one of several objects by distance; "next to" selects by contact."""
 NO_COLOUR = ("orange juice", "juice")
-"""Object name that contains a colour word, and its replacement when searching for colour words."""
+"""Object name that contains a colour word, and the text that replaces it before a search for colour words."""
 
 
 @cache
@@ -226,7 +226,7 @@ def _nouns(content: Any, file: str) -> dict[str, Noun]:
 
 PARTICLES = frozenset({"up", "on", "off", "out", "in", "down", "open", "shut", "closed", "over"})
 FOLLOWING = frozenset({"over"})
-"""Particles that always follow the object."""
+"""Verb particles that always follow the object."""
 PRONOUNS = frozenset({"it", "them"})
 
 _DOUBLING = re.compile(r"[^aeiou]+[aeiou][bdgklmnpt]")
@@ -286,7 +286,7 @@ class VerbSense(YamlRecord):
 
 
 class PrecedingVerbs(YamlRecord):
-    """Verbs for a preceding action ("find the bowl, then ..."), for a main action that moves an object or not."""
+    """Verbs for a preceding action ("find the bowl, then ..."), by whether the main action moves an object."""
 
     move: tuple[str, ...]
     other: tuple[str, ...]

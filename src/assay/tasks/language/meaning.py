@@ -155,8 +155,8 @@ def _check_step(step: Step, mentions: tuple[Mention, ...]) -> Step:
 
 
 Rename = Callable[[str, str, bool], str | None]
-"""Function of a category, its noun in the instruction, and whether the noun is plural. Returns the replacement, or
-None to keep the name.
+"""Function that takes a category, its noun in the instruction, and whether the noun is plural. Returns the
+replacement, or None to keep the name.
 """
 
 
@@ -215,7 +215,7 @@ def _category(part: str, categories: Iterable[str]) -> str | None:
 
 
 def _nouns(category: str) -> tuple[str, ...]:
-    """Return the singular and plural nouns of a category in the lexicon. Raises PerturbationError."""
+    """Return the singular and plural nouns for a category. Raises PerturbationError if the lexicon has none."""
     return tuple(
         written
         for noun in lexicon().of_category(category)

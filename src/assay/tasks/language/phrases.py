@@ -152,7 +152,7 @@ def positions(text: str, form: str, names: Mapping[str, tuple[str, ...]]) -> Ite
 def _landmarks(
     text: str, count: int, names: Mapping[str, tuple[str, ...]]
 ) -> tuple[tuple[tuple[str, ...], ...], int] | None:
-    """Return the possible referents of the names at the start of a text, joined by ``and``, and the length matched."""
+    """Return the possible referents of names joined by ``and`` at the start of a text, and the length matched."""
     landmarks: list[tuple[str, ...]] = []
     end = 0
     for _ in range(count):

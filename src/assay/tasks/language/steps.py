@@ -58,7 +58,7 @@ class Step:
     thing_again: str = ""
     """Pronoun for the object, ``it`` or ``them``, if the instruction uses one; it refers to the previous step."""
     place_again: str = ""
-    """``on it`` or ``inside`` if the instruction uses one for the destination; it refers to the previous step."""
+    """``on it`` or ``inside`` for the destination, if the instruction uses either; refers to the previous step."""
 
     @property
     def action(self) -> Action:
@@ -126,7 +126,7 @@ def antecedent(pronoun: str, before: Step) -> str:
 
 @cache
 def _joint() -> re.Pattern[str]:
-    """Return the pattern that joins two clauses: "and" before a verb."""
+    """Return the pattern of the word that joins two clauses: "and" before a verb."""
     verbs = phrases.any_of(tuple({verb.split()[0] for verb in senses_by_verb()}))
     return re.compile(rf"(?:[,;]? and then|[,;]? then|,? and|[,;]) (?={verbs} )")
 

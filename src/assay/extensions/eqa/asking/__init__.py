@@ -1,4 +1,4 @@
-"""Asking models and baselines the questions of a folder.
+"""Asking models and baselines the questions in a folder.
 
 prompts    built-in prompts, and prompts from a user's file
 session    ask questions; categorise mistakes (judge); write wrong instructions (distractors)

@@ -21,7 +21,7 @@ from assay.support.files import check_writable, replacing
 from assay.support.llm.protocols import Reply
 
 MAX_TEXT = 20_000
-"""Maximum number of characters stored of a reply, counted from its end, where the answer is."""
+"""Maximum number of characters of a reply that are stored, counted from its end, where the answer is."""
 BLOCKED = "blocked"
 """Value of `Answer.reason` if the model, or its provider's content filter, refused to answer."""
 _DECORATED = re.compile(r"[\W_]{0,9}[A-Da-d][\W_]{0,9}")

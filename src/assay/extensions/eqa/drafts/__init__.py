@@ -53,7 +53,7 @@ def plan_drafts(
     wrong: WrongInstructions = MappingProxyType({}),
     options: OptionMethod = "matched",
 ) -> dict[QuestionKind, list[Draft]]:
-    """Draft questions of each kind that the data set's levels allow: the planned number, or as many as possible.
+    """Draft questions of each kind whose level the data set supports: the planned number, or as many as possible.
 
     ``key`` seeds the random streams. ``wrong`` maps episode ids to three wrong instructions each.
     """

@@ -82,10 +82,10 @@ def round_values(values: Sequence[float]) -> tuple[float, ...]:
 def stratified_order(patterns: np.ndarray, owners: Sequence[int], rng: np.random.Generator) -> list[int]:
     """Order sign patterns (n, 7) so that questions cover rare dimensions as often as common ones.
 
-    The order cycles through patterns whose rarest dimension is X, Y, ...; within a dimension, through ``owners``, the
-    episodes of the patterns (n,). It depends only on the anchor around which options are chosen, never on the choice
-    of the correct option: otherwise a component that is correct more often than it occurs among the options would
-    leak.
+    The order cycles through patterns whose rarest dimension is X, Y, ...; within a dimension, through ``owners``
+    (n,), the episode of each pattern. It depends only on the anchor around which options are chosen, never on the
+    choice of the correct option: otherwise a component that is correct more often than it occurs among the options
+    would leak.
     """
     moved = patterns != 0
     frequency = np.where(moved, moved.sum(axis=0), len(patterns) + 1)

@@ -92,7 +92,7 @@ def draft_instructions(
 
 
 def _choose_exclusive(whole: dict[int, PreparedEpisode], owners: list[int], rules: QualityRules) -> list[int]:
-    """Return up to four episodes, in order, none of whose outcomes fulfils the instruction of another of them."""
+    """Return up to four episodes, in order, such that no outcome fulfils the instruction of another episode."""
 
     def is_exclusive(one: PreparedEpisode, other: PreparedEpisode) -> bool:
         first, second = one.episode, other.episode
@@ -166,7 +166,7 @@ def _draft(
 def _draft_similar(
     whole: dict[int, PreparedEpisode], anchors: list[int], owners: list[int], rng: np.random.Generator
 ) -> Iterator[Draft]:
-    """Draft questions whose options are an instruction and the three others that share most words with it.
+    """Draft questions whose options are an instruction and the three others that share the most words with it.
 
     Any of the four may be correct. Options are drawn independently of earlier questions: otherwise the answer to
     one question would be a hint for another.

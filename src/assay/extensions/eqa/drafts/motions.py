@@ -3,7 +3,7 @@
 Inference   which action happened between two images: four that occurred, or, derived as in the ActionEQA paper:
             mid  other sign combinations of the same components
             low  three of: dominant dimension inverted, dominant dimension removed, two permutations of the seven values
-            The correct action has the most in common with derived options; `assay eqa leak` measures the leak.
+            Derived options resemble the correct action, which gives it away; `assay eqa leak` measures the leak.
 Prediction  which image an action leads to: four later moments of the same episode.
 """
 
@@ -118,7 +118,7 @@ def _mid_inference(
 
 
 def _low_inference(pool: PairPool, rules: QualityRules, rng: np.random.Generator) -> Iterator[Draft]:
-    """Draft questions from an action and the actions nearest to its variants; no frame pair is used twice."""
+    """Draft questions with an action and those nearest to its variants as options; no pair is used twice."""
     units = pool.actions / np.asarray(rules.thresholds)
     free = np.ones(len(units), dtype=bool)
     for anchor in stratified_order(signs(pool.actions, rules.thresholds), pool.owners.tolist(), rng):
@@ -249,7 +249,7 @@ def _draft_prediction(
 def _texts_differ(
     actions: np.ndarray, patterns: np.ndarray, apart: np.ndarray, rules: QualityRules, *, amounts: bool
 ) -> np.ndarray:
-    """Return a mask (n, n) of the pairs of actions with incompatible texts; ``amounts``: texts include amounts."""
+    """Return a mask (n, n) of pairs of actions with incompatible texts, which state amounts if ``amounts``."""
     units = np.abs(actions) / np.asarray(rules.thresholds)
     named = patterns != 0
     one_named = (named[:, None] ^ named[None]) & (np.maximum(units[:, None], units[None]) >= CLEAR_CHANGE)
@@ -258,7 +258,7 @@ def _texts_differ(
 
 
 def _choose_distinct(orders: Sequence[Sequence[int]], differ: np.ndarray) -> list[int]:
-    """Return four indices that differ pairwise by the mask ``differ`` (n, n); fewer if no order has four."""
+    """Return four indices, every two marked in the mask ``differ`` (n, n); fewer if no order yields four."""
     chosen: list[int] = []
     for order in orders:
         chosen = []

@@ -87,7 +87,7 @@ class AnswerSheet:
     def read(
         cls, questions: Sequence[Question], files: Sequence[Path], annotations: Annotations | None = None
     ) -> AnswerSheet:
-        """Read the answers to questions from files and annotators. Raises QuestionError if none exist."""
+        """Read the answers to questions from files and annotators. Raises QuestionError if there are none."""
         index = pl.DataFrame(
             {
                 "question": [question.id for question in questions],
@@ -222,7 +222,7 @@ class Mean(Result):
     interval: Interval | None
     """Interval over episodes within data sets; None if there are too few episodes.
 
-    Wilson for means; Student for differences, or Newcombe if both accuracies are 0 or 1.
+    Wilson for means; for differences, Student's t interval, or Newcombe's if both accuracies are 0 or 1.
     """
 
 
@@ -254,7 +254,7 @@ def cell_weights(cells: Sequence[Cell], kinds: Sequence[QuestionKind]) -> np.nda
 
 
 def standing(sheet: AnswerSheet, right: np.ndarray, within: np.ndarray | None = None) -> Standing:
-    """Compute accuracies from correctness (questions,): 1, 0, or -1 if unscored; ``within`` is a mask."""
+    """Compute accuracies from correctness (questions,): 1, 0, or -1 if unscored; ``within`` masks questions."""
     scored = (right >= 0) if within is None else (right >= 0) & within
     places = np.unique(sheet.cell[scored])
     cells = [sheet.cells[place] for place in places]
@@ -306,12 +306,12 @@ def standing(sheet: AnswerSheet, right: np.ndarray, within: np.ndarray | None = 
 
 
 def mean_error(hit: np.ndarray, tried: np.ndarray, datasets: np.ndarray, weights: np.ndarray) -> float | None:
-    """Return the half-width of the interval of ``weights @ shares``, both (cells,); None for too few episodes.
+    """Return the half-width of the interval of ``weights @ shares``, both (cells,); None if episodes are too few.
 
-    ``hit`` and ``tried`` are the numbers of right answers and of questions, (episodes, cells); ``datasets`` is the data
-    set of each episode. The interval is symmetric and linearised. Episodes are sampled within their data sets; the
-    degrees of freedom of Student's distribution follow Satterthwaite, so a small data set with the weight of a large
-    one contributes few.
+    ``hit`` and ``tried`` are the numbers of correct answers and of questions, (episodes, cells); ``datasets`` is
+    the data set of each episode. The interval is symmetric and linearised. Episodes are sampled within their
+    data sets; the degrees of freedom of Student's distribution follow Satterthwaite, so a small data set with the
+    weight of a large one contributes few.
     """
     if len(tried) < FEWEST:
         return None

@@ -90,7 +90,7 @@ class ReportData:
         return views.get(view or self.main_view, Standing(0, (), {}, {}))
 
     def fact(self, name: str) -> ModelFacts:
-        """Return the facts about a model, listed under its name either with or without the prompt."""
+        """Return the facts about a model, listed under its name with or without the prompt in parentheses."""
         return self.facts.get(name) or self.facts.get(name.rpartition(" (")[0]) or ModelFacts()
 
     def shares_by_kind(self, model: ModelScore, view: str = "") -> dict[QuestionKind, float]:
@@ -101,7 +101,7 @@ class ReportData:
         return {kind: float(np.mean(shares[kind])) for kind in QuestionKind if kind in shares}
 
     def overall(self, model: ModelScore, view: str = "") -> float:
-        """Return the overall mean of a model in a view, by default the main view; NaN without answers."""
+        """Return the overall mean of a model in a view, by default the main view; NaN if there are no answers."""
         standing = self.standing(model, view)
         return standing.overall.share if standing.questions else float("nan")
 

@@ -302,7 +302,7 @@ def _adjust(contrasts: Sequence[PairedContrast | None]) -> tuple[PairedContrast,
 def component_errors(
     sheet: AnswerSheet, right: np.ndarray, within: np.ndarray, parts: Mapping[str, slice] = COMPONENTS
 ) -> tuple[ComponentErrors, ...]:
-    """Return the error rate of each part of an action, over the questions of a mask ``within`` that involve it."""
+    """Return each action part's error rate over the questions in the mask ``within`` that involve it."""
     scored = (right >= 0) & within
     if not scored.any():
         return ()

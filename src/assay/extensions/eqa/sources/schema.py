@@ -77,7 +77,7 @@ class Schema(BaseModel, frozen=True, extra="forbid"):
     instructions: tuple[str, ...] = ()
     """Alternative features that contain the instruction, for episodes in which the first feature is empty."""
     has_camera: str = ""
-    """Name of the flag that states whether an episode has camera ``{}``; empty if there are no such flags."""
+    """Name of the flag that states whether an episode has camera number ``{}``; empty if there are no flags."""
     axes: tuple[str, ...] = ()
     """Required names of the state's columns, if the cameras do not identify the layout."""
     rules: Literal["near", "far", "moving"] = "near"

@@ -152,7 +152,7 @@ class RolloutWatcher:
 def camera_coverage(
     model: mujoco.MjModel, moments: Sequence[Snapshot], cameras: Sequence[str]
 ) -> tuple[tuple[np.ndarray, ...], tuple[str, ...]]:
-    """Return, for each static camera, in which frames it sees both fingertips, (frames,), and a description."""
+    """Return, for each static camera, a mask (frames,) of whether it sees both fingertips, and a description."""
     data = mujoco.MjData(model)
     bodies = [model.body(name).id for name in FINGERTIPS]
     tips = np.empty((len(moments), len(bodies), 3))

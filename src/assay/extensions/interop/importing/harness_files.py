@@ -140,7 +140,7 @@ def _vla_eval_episode(
 
 
 def _vla_eval_trajectory(db: sqlite3.Connection, sid: str, eid: str) -> Trajectory:
-    """Return the trajectory of an episode; path or actions are empty unless recorded for every step."""
+    """Return the trajectory of an episode; its path or actions are empty unless recorded for every step."""
     query = "SELECT fields FROM step_rows WHERE sid = ? AND eid = ? ORDER BY step_id"
     steps = [json.loads(fields) for (fields,) in db.execute(query, (sid, eid))]
 

@@ -183,7 +183,7 @@ def _read(file: Path, kind: type[T]) -> T:
 
 
 WordingKey = tuple[Types, int, int]
-"""Key of a wording: its types, its task number (``eval``), and its number among wordings with these in common."""
+"""Key of a wording: its types, its task number (``eval``), and its number among wordings with the same two."""
 
 
 def import_libero_para(
@@ -193,7 +193,7 @@ def import_libero_para(
 
     Each entry of ``folders`` holds a model's logs or is a folder of such folders. ``out`` is a run file for one
     model, or a folder for runs named after the models' folders. ``controls`` holds the logs of ``--mode original``
-    for one model, or a folder of the same name for each model; these logs may also be among the others. Raises
+    for one model, or a folder with the same name as each model's; these logs may also be among the others. Raises
     ReleaseError for invalid logs or metadata, and RunError if a run exists.
     """
     models: dict[str, Path] = {}
@@ -231,7 +231,7 @@ class _ModelImport:
     task_ids: dict[int, str]
     """Task number in the logs -> task id."""
     counts: Counter[str] = field(default_factory=Counter)
-    """Number of episodes: all of them, and those of each kind that a remark mentions."""
+    """Total number of episodes, and the number of each kind that is mentioned in remarks."""
     logged: set[tuple[int, WordingKey]] = field(default_factory=set)
     """Seeds and wordings of the episodes imported so far."""
     scored: set[WordingKey] = field(default_factory=set)

@@ -84,7 +84,7 @@ class ReportedEpisode:
 
     name: TaskCondition
     trial: int
-    """Seed, or number of the episode within its task and condition; equal trials share an initial state."""
+    """Seed, or number of the episode within its task and condition; equal numbers mean equal initial states."""
     episode: Episode
 
     @property

@@ -96,7 +96,7 @@ def collect(
     orientation: Orientation = Orientation.ROTATED,
     on_episode: Callable[[str], None] = lambda task: None,
 ) -> Collected:
-    """Extend a folder to ``episodes`` successful episodes of each task, trying ``seeds``, or 0, 1, 2, ... by default.
+    """Extend a folder to ``episodes`` successful episodes of each task, trying ``seeds`` (default: 0, 1, 2, ...).
 
     Episodes already in the folder are not repeated. ``orientation`` defaults to that of the images sent to policy
     servers. ``on_episode`` is called with the task of each episode in the folder.

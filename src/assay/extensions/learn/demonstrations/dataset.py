@@ -71,7 +71,7 @@ class Recipe:
         return " ".join(f"--{name} {value:g}" for name, value in asdict(self).items() if value)
 
     def spec(self, task: str, seed: int, pack: str, first_seed: int) -> EpisodeSpec:
-        """Return the spec of the episode with a seed; initial states are counted from ``first_seed``."""
+        """Return the spec of the episode with a given seed; initial states are counted from ``first_seed``."""
         changes = (Relocate(self.relocate),) if self.relocate else ()
         start = first_seed + (seed - first_seed) % self.starts if self.starts else None
         return EpisodeSpec(task, seed, pack, perturbations=changes, start=start)

@@ -70,7 +70,7 @@ class NetworkSettings(BaseModel):
 
 
 def proprioception(states: np.ndarray) -> np.ndarray:
-    """Convert states (n, 8), with axis-angle rotations, to float32 (n, 11), with two matrix columns instead.
+    """Convert states (n, 8), with axis-angle rotations, to float32 (n, 11), with two rotation-matrix columns.
 
     The gripper points down, half a turn from the world's axes, where the axis-angle vector is discontinuous and the
     matrix is not.
@@ -164,8 +164,8 @@ class FrameArrays:
 def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> FrameArrays:
     """Read a dataset; its images are scaled down once and cached in the user's cache folder.
 
-    ``orientation`` of the stored images defaults to that stated in the dataset, otherwise to rotated, as in nearly all
-    LIBERO data. Raises DemonstrationError if the dataset is invalid.
+    ``orientation``, that of the stored images, defaults to the one stated in the dataset, otherwise to rotated, as
+    in nearly all LIBERO data. Raises DemonstrationError if the dataset is invalid.
     """
     if not (folder / INFO).is_file():
         raise DemonstrationError(

@@ -21,7 +21,7 @@ BINS = 256
 BIN_RANGE = 6.0
 """Range of the bins, in standard deviations of the actions; it is wide because rotations are rare but fast."""
 TOKEN_WIDTH = 64
-"""Width of the token for each action of a chunk in the bins head."""
+"""Width of the bins head's token for each action in a chunk."""
 FLOW_STEPS = 10
 """Number of integration steps from noise to actions."""
 FLOW_DRAWS = 4

@@ -182,7 +182,7 @@ def train_to_file(
     every: int = 0,
     watch: Callable[[TrainingProgress], None] = lambda progress: None,
 ) -> TrainingRecord:
-    """Train on demonstrations and write the network; also write a checkpoint every ``every`` steps, unless 0.
+    """Train on demonstrations and write the network; also write a checkpoint every ``every`` steps (0: never).
 
     The file ``OUT.training`` holds the state of the training run and a digest of its data and options. An interrupted
     run is resumed from it and ends with the same network.

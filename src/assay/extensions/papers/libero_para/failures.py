@@ -52,7 +52,7 @@ def _failures(run: PaperRun) -> NearFarFailures:
 
 @by_run(_failures)
 def failures_table(results: dict[str, NearFarFailures]) -> Table:
-    """Return Table 4: fractions of successes, near and far failures, with the most far failures first."""
+    """Return Table 4: fractions of successes, near and far failures; most far failures first."""
     return model_table(
         "failures",
         "Near and far failures, sorted by decreasing fraction of far failures",

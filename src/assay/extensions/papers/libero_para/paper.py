@@ -134,7 +134,7 @@ def action_figure(results: dict[str, dict[CellKey, float]]) -> Drawing:
 
 
 def _distances(run: PaperRun) -> tuple[list[tuple[float, float, float]], str]:
-    """Return the distance, success rate and its deviation for each cell, and a label with the correlation."""
+    """Return each cell's distance, success rate and standard deviation, and a label with the correlation."""
     cells = [
         (cell.pd, cell.success, cell.spread or 0.0)
         for cell in run.data.result(tables.CELLS)

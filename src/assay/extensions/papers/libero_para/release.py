@@ -13,9 +13,9 @@ from assay.tasks.formats import libero_para as release
 
 
 def libero_para(folder: str = "", per_cell: int | None = None, seed: int = 0) -> Experiment:
-    """Return an experiment with the paraphrases in a checkout: its metadata.csv or, if missing, its task files.
+    """Return an experiment with the paraphrases from a checkout's metadata.csv or, if that is missing, task files.
 
-    ``per_cell`` is the number of paraphrases per task and cell, selected with ``seed``; all by default.
+    ``per_cell`` is the number of paraphrases per task and cell, selected with ``seed``; by default, all are used.
     """
     name = "libero-para"
     about = "LIBERO-Para as released: 43 cells of paraphrases with their published similarities."

@@ -404,7 +404,7 @@ EXHIBITS = (
 
 
 def stats_of(runs: Sequence[PaperRun]) -> GridStats:
-    """Return statistics of all runs' paraphrases, counting each with its maximum frequency per run and seed."""
+    """Return statistics of all runs' paraphrases; each counts with its maximum number of occurrences per seed."""
     results, _ = of_each(runs, wordings_of)
     together: Counter[GridRow] = Counter()
     for wordings in results.values():

@@ -47,7 +47,7 @@ class SuiteResults:
     """Results of one run by suite and dimension."""
 
     rates: Mapping[SuiteColumn, Rate]
-    """Success rates, including controls, for cells with an episode that finished without an error."""
+    """Success rates, including controls, for cells with at least one episode that finished without an error."""
     drops: Mapping[SuiteColumn, Drop]
     """Paired differences from the controls."""
 

@@ -100,7 +100,7 @@ class Recategorise(Perturbation):
 
 @perturbation
 class ExchangeEach(Perturbation):
-    """Exchanges each of several objects with one of its alternatives; no object is moved twice."""
+    """Swaps the position of each of several objects with that of a random partner; no object is moved twice."""
 
     kind = "release/exchange_each"
     effects = frozenset({Effect.PHYSICS})
@@ -109,7 +109,7 @@ class ExchangeEach(Perturbation):
     """Object names, each with the names of its possible partners."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draw a partner for each object in random order, as the release does; moved objects are excluded."""
+        """Draw a partner for each object in random order, as the release does; those already moved are skipped."""
         free = set(initial_places(task))
         moved = task
         for index in rng.permutation(len(self.alternatives)):

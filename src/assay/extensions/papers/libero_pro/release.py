@@ -49,7 +49,7 @@ _Row = tuple[str, str, Perturbation, dict[str, Label]]
 
 
 def libero_pro(folder: str = "", draw: Draw | None = None) -> Experiment:
-    """Return an experiment for a checkout, an installed package, a download, or its folder with the tables.
+    """Return an experiment for a checkout, an installed package or a download, or for the tables' folder in it.
 
     ``draw`` selects each table entry alone, joint draws from the tables, both of these, or the authors' frozen files;
     by default, the entries and any frozen files that exist.

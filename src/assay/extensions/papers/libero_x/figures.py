@@ -103,7 +103,7 @@ def paths_figure(positions: dict[str, np.ndarray]) -> Drawing:
 
 
 def _within_limit(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with success as in the paper's Tables II to IV: success within the default time limit."""
+    """Return the rows with success defined as in the paper's Tables II to IV: within the default time limit."""
     return timing.within_limit(frame, DEFAULT_LIMIT)
 
 

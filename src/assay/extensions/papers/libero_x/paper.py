@@ -45,7 +45,7 @@ def _draw_distinct(
     name: str,
     content: str,
 ) -> Iterator[Part]:
-    """Yield one figure for each run, or a single figure if all runs have the same tasks."""
+    """Yield one figure for each run, or a single one if ``content`` is the same for all runs."""
     results, missing = of_each(runs, lambda run: _census_of(run, *OWN_LEVELS))
     if len({repr(getattr(result, content)) for result in results.values()}) == 1:
         results = {"": next(iter(results.values()))}

@@ -1,8 +1,9 @@
 """LIBERO-X: task files at four levels, and rewordings of the fourth level.
 
-The tasks are those of level 1, which is the control. A file at another level becomes its level-1 task with the scene,
-goal and instruction of the file. Episodes cannot start if a file has no counterpart at level 1 (no control), if
-the file of a rewording is missing (no scene), or if a file is unreadable. They are recorded under the first task.
+The tasks are those of level 1, which is the control. For a file at another level, its level-1 task is run with the
+scene, goal and instruction of the file. Episodes cannot start if a file has no counterpart at level 1 (no
+control), if the file of a rewording is missing (no scene), or if a file is unreadable. Such episodes are recorded
+under the first task.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def _reword(wording: ReleaseWording, half: str, scene: Perturbation, labels: dic
 
 
 def _unreadable(what: x.Unreadable) -> Variant:
-    """Return a variant for a file or line that cannot be run."""
+    """Return a variant that stands for a file or line that cannot be run."""
     labels: dict[str, Label] = {"axis": "world", "plausible": True, "level": what.level}
     return Variant(f"libero-x/level{what.level}", (Unavailable(what.reason, what.what),), labels)
 

@@ -23,7 +23,7 @@ DEFAULT_LIMIT = 1.1
 LIMITS = (1.0, DEFAULT_LIMIT, 1.5, None)
 """Time limits of Tables V to IX, as multiples of the reference time; None for no limit."""
 LABEL_TABLES = {1: "Table V", 2: "Table VI", 3: "Table VII", 4: "Table VIII", 5: "Table IX"}
-"""Level -> name of the paper's table of labels."""
+"""Level -> name of the table in the paper with the results by label."""
 ALL = "all"
 """Name of the column for all episodes."""
 LimitsByColumn = dict[str, tuple[Limit, ...]]
@@ -43,7 +43,7 @@ class PublishedTables:
     unseen: PublishedTable
     forms: PublishedTable
     labels: Mapping[int, PublishedTable]
-    """Level -> table of labels."""
+    """Level -> table with the results by label."""
 
 
 @cache
@@ -137,7 +137,7 @@ def labels_table(runs: Sequence[PaperRun], level: int, *, beside: bool = False) 
 
 
 def _with_all(rows: pl.DataFrame, column: str, order: Sequence[str]) -> LimitsByColumn:
-    """Return success rates for all rows and for each value of a column, the paper's values first in its order."""
+    """Return success rates for all rows and for each value of a column, those in the paper first, in its order."""
     factors = (DEFAULT_LIMIT, None)
     parts = limits_by(rows, (column,), factors) if rows[column].null_count() < len(rows) else {}
     by_value = {str(value): limits for (value,), limits in parts.items()}

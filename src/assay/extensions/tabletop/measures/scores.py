@@ -31,7 +31,7 @@ def flawless(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 BINS = 12 * 50 + 2 * 100
-"""Number of equally likely actions according to the paper: the sum of the numbers of bins of all axes."""
+"""Number of equally likely actions according to the paper: the total number of bins over all axes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class LevelScore(Result):
     tasks: Annotated[int, Column("tasks", "count")]
     """Number of tasks with a valid episode."""
     control: Annotated[float | None, Column("control, same tasks", "share")]
-    """Score on the same tasks unperturbed, with mistakes allowed."""
+    """Score on the same tasks without perturbation, with mistakes allowed."""
     count: Annotated[int, Column("n", "count")]
     errors: Annotated[int, Column("errors", "count")]
     allowed: MeanScore
@@ -95,7 +95,7 @@ class Against(Result):
 
 
 def task_scores(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[TaskScore, ...]:
-    """Score every task at every level under every condition. ``ignoring`` names the columns determined by the start."""
+    """Score every task at every level under every condition. ``ignoring`` lists the columns to leave out."""
     by = ("condition", "level", "kind")
     counted = rows.with_columns(
         _chance=pl.when(pl.col("outcome") != "error").then((1 / BINS) ** pl.col("best").cast(pl.Float64))
@@ -160,7 +160,7 @@ def level_scores(tasks: Sequence[TaskScore]) -> tuple[LevelScore, ...]:
 def compare_with_controls(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[Against, ...]:
     """Compare each condition with its controls, by level and overall; the result is empty if nothing was perturbed.
 
-    ``ignoring`` names the columns determined by the start.
+    ``ignoring`` names the columns to ignore because the start determines them.
     """
     contrasts: list[Against] = []
     for by in (("condition", "level"), ("condition",)):
@@ -234,7 +234,7 @@ class KeptSuccess(Result):
 
 @dataclass(frozen=True, slots=True)
 class Retried(Result):
-    """Successful controls that needed more than the minimum number of actions, without sweeping tasks."""
+    """Successful controls that needed more than the minimum number of actions, excluding sweeping tasks."""
 
     again: int
     """Number of successes with more than the minimum number of actions."""
@@ -419,7 +419,7 @@ class Tabletop(Result):
     levels: tuple[LevelScore, ...]
     """Scores by condition and level."""
     against: tuple[Against, ...]
-    """Differences from the control by condition and level, then by condition."""
+    """Differences from the control by condition and level, then by condition over all levels."""
     kept: tuple[KeptSuccess, ...]
     """Fraction of successes kept, by condition."""
     again: Retried | Missing
@@ -431,7 +431,7 @@ class Tabletop(Result):
 
 
 def measure_tabletop(frame: pl.DataFrame, ignoring: Sequence[str]) -> Tabletop:
-    """Measure a tabletop run. ``ignoring`` names the columns determined by the start.
+    """Measure a tabletop run. ``ignoring`` names the columns to ignore because the start determines them.
 
     Raises MeasureError if no episode is valid.
     """

@@ -81,9 +81,9 @@ def move_bins(bins: np.ndarray, way: np.ndarray) -> np.ndarray:
 
 
 LATEST = 3
-"""Number of latest observations that are remembered, in addition to the first one of the episode."""
+"""Number of most recent observations that are remembered, in addition to the first one of the episode."""
 OLDEST = 15
-"""Maximum age of an observation or action, in actions; the age of older ones is set to this value."""
+"""Maximum age of an observation or action, in actions; older ones are treated as having this age."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

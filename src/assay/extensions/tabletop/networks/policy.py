@@ -1,4 +1,4 @@
-"""The policy of a trained network."""
+"""The policy that runs a trained network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assay.support.training import require_torch
 MODELS = {
     f"{'cross' if cross else 'concat'}-{form}": (cross, form) for cross in (True, False) for form in TokenForm
 }
-"""Architecture -> whether the table attends to the prompt by cross-attention, and the form of the tokens.
+"""Architecture -> whether the table tokens attend to the prompt by cross-attention, and the form of the tokens.
 
 Without cross-attention, prompt and table are one sequence.
 """

@@ -3,8 +3,8 @@
 The embedding of an image token is the sum of the features of its crop, computed by a small network, and of embeddings
 of its box, view and position in the order. A prompt is a sequence of words and image tokens, read by a separate
 encoder. The table is represented by the tokens of the current and some earlier observations, and one token for each
-previous action, each with its age. They attend to the prompt (cross), or prompt and table are one sequence (concat).
-The action is decoded from one further token, coordinate by coordinate, each conditioned on those before it.
+previous action, each with its age. These attend to the prompt (cross), or prompt and table are one sequence
+(concat). The action is decoded from one further token, coordinate by coordinate, each given those before it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ READING, DECIDING = 2, 3
 LONGEST = 384
 """Number of prompt positions with an embedding; later tokens share the last one."""
 POINTS = 6
-"""Number of features of a crop whose positions are encoded."""
+"""Number of feature points in a crop whose positions are encoded."""
 WAVES = 40
 """Number of frequencies that encode and decode positions; the highest has a period of five centimetres."""
 
@@ -42,7 +42,7 @@ WAVES = 40
 def waves(shares: Tensor) -> Tensor:
     """Encode positions (..., n), fractions of an image, as sines and cosines: (..., n * 2 * WAVES).
 
-    The path of a position from a box to a head is linear, so that copying is learned quickly.
+    The path from a box's position to an output head is linear, so that copying positions is learned quickly.
     """
     angles = shares[..., None] * torch.pi * torch.arange(WAVES)
     return torch.cat([angles.cos(), angles.sin()], dim=-1).flatten(-2)
@@ -204,7 +204,7 @@ _HELD_OUT = 25
 _TRANSLATED_FRACTION = 0.7
 """Fraction of training examples that are randomly translated on the table."""
 _SORTED = 4
-"""Number of batches whose examples are sorted by length together."""
+"""Number of batches' worth of examples that are sorted by length together."""
 
 
 class NetworkDescription(BaseModel):

@@ -157,7 +157,7 @@ def make_vima_table(
     perturbations: Sequence[Perturbation] = (),
     **ignored: object,
 ) -> VimaTable:
-    """Return a replacement for the environment of ``vima_bench.make``, whose other keywords are accepted and ignored.
+    """Return a replacement for ``vima_bench.make``'s environment; other keywords of ``make`` are ignored.
 
     ``task_name`` is VIMA-Bench's name, with or without its group, or T1 to T17. Raises TaskError with the valid names.
     """
@@ -236,7 +236,7 @@ class VimaTable:
         return vima_observation(observation)
 
     def get_prompt_and_assets(self) -> tuple[str | None, dict[str, Any] | None]:
-        """Return the text with its placeholders, and their assets."""
+        """Return the prompt's text with placeholders, and the assets that they stand for."""
         return self.prompt, self.prompt_assets
 
     def step(
@@ -294,7 +294,7 @@ class VimaOutcome:
 
 
 def play_in_vima(env: Any, policy: Policy, *, seed: int, most: int = MAX_VIMA_ACTIONS) -> VimaOutcome:
-    """Run a tabletop policy for one episode of a VIMA-Bench environment; success ends it, as in CoGeLoT."""
+    """Run a tabletop policy for one VIMA-Bench episode, which ends on success, as in CoGeLoT."""
     env.global_seed = seed
     vima_observation = env.reset()
     text, assets = env.get_prompt_and_assets()

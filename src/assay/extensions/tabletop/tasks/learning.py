@@ -72,7 +72,7 @@ def _unrelated_objects(draw: Draw, count: int, *task_items: TableItem) -> list[T
 
 @task_kind("T6")
 def novel_adj(draw: Draw) -> Drawn:
-    """Learn an adjective from comparisons, then put the object that it describes more (or less) into another."""
+    """Learn an adjective from comparisons, then put the object to which it applies more (or less) into another."""
     lesson, less = _Lesson(draw), draw.chance()
     adjective = draw.one(EXTREME_ADJECTIVES if draw.extreme else ADJECTIVES)
     base, piece, twin = _pair(draw, lesson, lesson.upper != less)
@@ -123,7 +123,7 @@ _MOVES = 2
 
 @task_kind("T9")
 def twist(draw: Draw) -> Drawn:
-    """Learn an angle from examples, then rotate every object with a texture."""
+    """Learn an angle from examples, then rotate every object that has a given texture."""
     total, count = (8 if draw.distracting else 3), int(draw.rng.integers(1, 3))
     texture = draw.one(draw.pools.scene_textures)
     targets = [
@@ -148,7 +148,7 @@ def twist(draw: Draw) -> Drawn:
 
 @task_kind("T10", HELD_OUT)
 def follow_motion(draw: Draw) -> Drawn:
-    """Move an object along the motion shown in frames."""
+    """Move an object along the path shown in a sequence of frames."""
     points = 10 if draw.extreme else 5
     shape, texture = draw.one(draw.pools.pieces), draw.one(draw.pools.scene_textures)
     where = [int(draw.rng.integers(points))]
@@ -179,7 +179,7 @@ def _on_circle(step: int, points: int) -> tuple[float, float]:
 
 @task_kind("T11")
 def follow_order(draw: Draw) -> Drawn:
-    """Stack objects in the order shown in frames."""
+    """Stack objects in the order shown in a sequence of frames."""
     count = 5 if draw.extreme else 3
     slots = [
         (0.5, float(y)) for y in (np.arange(count) - (count - 1) / 2) * (1 / 6 if draw.extreme else 0.25)

@@ -138,7 +138,7 @@ _NEIGHBOURS = 3
 
 @task_kind("T14", HELD_OUT)
 def same_texture(draw: Draw) -> Drawn:
-    """Put all objects with the texture of a container into it."""
+    """Put all objects with the same texture as a container into that container."""
     texture = draw.one(TEXTURES)
     base = _large_base(draw, draw.base(), texture)
     targets = [
@@ -152,7 +152,7 @@ def same_texture(draw: Draw) -> Drawn:
 
 @task_kind("T15")
 def same_shape(draw: Draw) -> Drawn:
-    """Put all objects with the profile (circle or square) of a container into it."""
+    """Put all objects with the same profile (circle or square) as a container into that container."""
     containers = [shape for shape in draw.pools.containers if solid(shape).profile]
     if draw.extreme:
         containers = [*draw.pools.with_profile("circle"), *draw.pools.with_profile("square")]

@@ -142,14 +142,14 @@ class Draw:
         self.items: list[TableItem] = []
 
     def one(self, options: Sequence[str], *, but: Sequence[str] = ()) -> str:
-        """Sample one of the options, excluding ``but``. Raise PlacementError if none remains."""
+        """Sample one of the options, excluding those in ``but``. Raise PlacementError if none remains."""
         left = [option for option in options if option not in but]
         if not left:
             raise PlacementError("no options are left to choose from")
         return left[int(self.rng.integers(len(left)))]
 
     def some(self, options: Sequence[str], count: int, *, but: Sequence[str] = ()) -> list[str]:
-        """Sample ``count`` distinct options, excluding ``but``."""
+        """Sample ``count`` distinct options, excluding those in ``but``."""
         left = [option for option in options if option not in but]
         return [left[i] for i in self.rng.choice(len(left), count, replace=False)]
 
@@ -258,7 +258,7 @@ class TableTask:
 
     @property
     def instruction(self) -> Prompt:
-        """The prompt, under the name shared by all worlds."""
+        """The prompt, under the attribute name that all worlds share."""
         return self.prompt
 
     @property

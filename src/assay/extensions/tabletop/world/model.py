@@ -170,7 +170,7 @@ def _add_item(spec: Any, index: int, item: TableItem) -> None:
 
 
 def _mesh(spec: Any, name: str, piece: ConvexPiece, lit: ConvexPiece) -> str:
-    """Add a closed mesh of a convex piece with vertex normals from ``lit``; its texture is projected from above."""
+    """Add a convex piece's closed mesh with the vertex normals of ``lit`` and a texture projected from above."""
     count = len(piece.bottom)
     faces: list[tuple[int, int, int]] = []
     for i in range(1, count - 1):

@@ -110,7 +110,7 @@ class Sweeper:
         return [self._scene.index(name) for name in self._goal.targets if name not in inside]
 
     def _best(self, item: int, places: np.ndarray, poses: np.ndarray) -> _Push | None:
-        """Return the best push of a block to any of the given positions; None if none is possible."""
+        """Return the best push of a block to any of the given positions; None if no push is possible."""
         rooms, lengths = self._rooms(item, places, poses)
         if not len(rooms) or rooms.max() < _MIN_CLEARANCE:
             return None

@@ -34,7 +34,7 @@ _REST_SPEED = 0.005
 _MAX_SETTLING_STEPS = 400
 """Maximum number of steps to wait for all items to become stationary."""
 _TRAIL_INTERVAL = 10
-"""Number of simulation steps between two recorded poses in a trail."""
+"""Number of simulation steps between two consecutive poses recorded during an action."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -113,7 +113,7 @@ PROOF = (
     "the plate? there's room, isn't there?"
 )
 PROOF_SHA256 = "51d9406c06259ee9361e03a31c68a286cb6aff08db151add5898103162eb34ad"
-"""SHA-256 of the parse of `PROOF` by the right model and a compatible version of spaCy."""
+"""SHA-256 of the parse of `PROOF` by the correct model and a compatible version of spaCy."""
 _NO_WORD = re.compile(r".{1,2}|[^aeiouy]+|.*(.)\1\1.*")
 
 

@@ -1,4 +1,4 @@
-"""Scores of pairs of texts, computed with both models."""
+"""Scores for pairs of texts, computed with both models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DIGITS = 9
 class Scorer:
     """Both models: word embeddings and parser.
 
-    ``minilm`` are the files of the embedding model, as ``models.minilm_files`` returns them.
+    ``minilm`` lists the files of the embedding model, as ``models.minilm_files`` returns them.
     """
 
     def __init__(self, minilm: Mapping[str, bytes]) -> None:

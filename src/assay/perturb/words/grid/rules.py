@@ -35,7 +35,7 @@ _FARTHEST = 5
 """Maximum number of words between an article and a name."""
 _WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
 _LAST = 3
-"""Rank of a name that is merely general."""
+"""Rank of a name that is merely a general term."""
 _GENITIVE = re.compile(r"'s\b")
 _NO_NAME = "after|and|as|down|in|is|it|on|once|open|out|over|shut|so|them|then|to|until|up|when"
 _NAME_WORD = rf"(?!(?:{_NO_NAME})\b)[a-z0-9'-]+"
@@ -185,7 +185,7 @@ class Rules:
                 yield "number", f"'{name.name}' is {number}, but the original is not"
 
     def _object_flaws(self, names: Sequence[FoundName], type: ObjectType) -> Iterator[Flaw]:
-        """Yield violations by changes to names that do not match the object type."""
+        """Yield violations caused by changes to names that do not match the object type."""
         substitutes = type in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL)
         steps, is_changed = self._meaning.steps, False
         for mention in self._meaning.mentions:

@@ -200,7 +200,7 @@ def _split_steps(steps: Sequence[Step]) -> Fields:
     forms = {"": "base", "doing_": "ing", "done_": "participle"}
 
     def act(form: str, it: bool) -> str:
-        """Return the first action; ``it`` uses "it" for the object that it shares with the second."""
+        """Return the first action; with ``it``, the object shared with the second is called "it"."""
         if first.fetch is not None:
             return first.fetch.phrase(pronoun(first.thing) if it else first.thing, form)
         return (

@@ -6,9 +6,9 @@ policy followed the new instruction.
 `Counterfactual` changes only the instruction. Success is still measured by the task's original goal, so a policy
 that follows the instruction does *not* succeed, whereas a policy that replays the behaviour learnt for this scene
 does: the success rate is the fraction of episodes in which the instruction was ignored. The requested goal is
-stored in the perturbation and in the label ``asked_goal``. With both perturbations, the policy gets the same
-scene, seed and text. A pair of their episodes therefore shows whether a behaviour followed the instruction or was
-memorised.
+stored in the perturbation and in the label ``asked_goal``. With either perturbation, the policy gets the same
+scene, seed and text. A pair of episodes, one with each, therefore shows whether a behaviour followed the
+instruction or was memorised.
 """
 
 from __future__ import annotations
@@ -128,11 +128,11 @@ _PLACING = frozenset(
     {Predicate.ON, Predicate.IN, Predicate.EXACT_IN, Predicate.STACK, Predicate.UPRIGHT_ON, Predicate.SIDE_ON}
 )
 _WIDE = ("basket", "wooden_tray")
-"""Categories that can hold several objects."""
+"""Categories of receptacles that can hold several objects."""
 
 
 def compositions(task: Task) -> tuple[OtherTask, ...]:
-    """Return, for each compatible known goal in a task's scene, the perturbation that adds it to the task."""
+    """Return the perturbations that each add a known, compatible goal in the scene to the task's goal."""
     own = task.goal.atoms
     return tuple(
         OtherTask(
@@ -146,7 +146,7 @@ def compositions(task: Task) -> tuple[OtherTask, ...]:
 
 
 def _collide(one: Atom, other: Atom, scene: Scene) -> bool:
-    """Whether two atoms cannot hold at the same time, or one obstructs the other."""
+    """Whether two goal atoms cannot hold at the same time, or reaching one obstructs the other."""
     if one == other:
         return False
     if one.predicate in _PLACING and other.predicate in _PLACING:

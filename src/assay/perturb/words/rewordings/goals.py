@@ -31,9 +31,9 @@ _PARTS = (("top", "middle", "bottom"), ("left", "right"), ("front", "back"))
 _RECEPTACLES = frozenset({"plate", "basket", "desk_caddy", "wooden_tray", "bowl_drainer"})
 """Categories of receptacles, which the robot does not carry."""
 _NOT_LIFTED = _RECEPTACLES | {"glazed_rim_porcelain_ramekin"}
-"""Categories that new goals never move, because a gripper can hardly grasp them when other objects are near."""
+"""Categories of objects that no new goal moves, because a gripper can hardly grasp them near other objects."""
 _TIGHT = ("_middle_region", "_bottom_region", "_heating_region")
-"""Suffixes of regions (lower drawers, an oven) that are too narrow for a gripper with an unfamiliar object."""
+"""Suffixes of names of regions (lower drawers, oven) too narrow for a gripper that holds an unfamiliar object."""
 _BESIDE = re.compile(r"(?P<what>\w+)_(?P<side>left|right|front)_region")
 _OPERATED = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)
 
@@ -99,7 +99,7 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
     categories = task.scene.categories
 
     def is_beyond(atom: Atom) -> bool:
-        """Whether the oracle is known to fail at an atom with an oven, a lower drawer or a plate to be lifted."""
+        """Whether an atom involves what the oracle fails at: an oven, a lower drawer or a plate to be lifted."""
         is_tight = atom.predicate in (Predicate.OPEN, Predicate.IN) and atom.arguments[-1].endswith(_TIGHT)
         return is_tight or (atom.predicate.arity == 2 and categories.get(atom.arguments[0]) in _NOT_LIFTED)
 
@@ -283,7 +283,7 @@ def _relation(region: Region, scene: Scene) -> str | None:
 
 
 def _instruction_for_other(task: Task, thing: Entity, other: Entity) -> str | None:
-    """Return the instruction with another object; None if no phrase for that object is known."""
+    """Return the instruction with an object replaced by another; None if no phrase for the latter is known."""
     text = task.instruction.text
     mention = _name_in_instruction(task, thing)
     if mention is None:
