@@ -49,7 +49,7 @@ REFUSALS = {
     "gate b.assay --baseline a.assay --margin 5": "margin 5: expected a number between 0 and 1",
     "experiments show libero --sheet a.txt": "--sheet 'a.txt': expected a file name that ends in .png",
     "experiments show libero --tasks ''": "no task selected",
-    "experiments show libero --tasks all --sheet x.png": "expected at most 10",
+    "experiments show libero --tasks all --sheet x.png": "select at most 10",
     "parity gone": "gone",
     "report a.assay --width page": "need --figures pdf|svg",
     "report a.assay --paper libero-x --out x --figures pdf": "cannot be combined with --paper",

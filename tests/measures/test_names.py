@@ -73,5 +73,5 @@ def test_interval_includes_zero_if_the_test_does(run, made):
 
 def test_names_need_wordings_that_keep_them(run, made):
     store = run(made(True, seed=seed, condition="c", words="the basin and the range") for seed in range(3))
-    with pytest.raises(MeasureError, match="others that change them"):
+    with pytest.raises(MeasureError, match="wordings that change a name"):
         name_gaps(label_changes(store.frame()))

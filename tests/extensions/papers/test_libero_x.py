@@ -124,7 +124,7 @@ def test_success_by_level_is_within_the_papers_limit_and_without_one(report: Pap
 def test_a_run_with_a_time_limit_has_no_unlimited_rates(made: Made):
     table, _ = part(made("stopped", declining, limit=1.1), tables.labels_table, 1)
     assert [row["time limit"] for row in lines(table)] == ["1", "1.1"]
-    with pytest.raises(MeasureError, match=r"stopped before 1\.1 times"):
+    with pytest.raises(MeasureError, match=r"stopped before reaching 1\.1 times"):
         part(made("stopped early", declining, limit=1.0), tables.levels_table)
 
 

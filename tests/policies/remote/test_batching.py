@@ -117,7 +117,7 @@ def test_gr00t_arrays_are_joined_along_the_batch_axis(
 
 def test_an_unreachable_server_is_reported_through_the_relay():
     with (
-        _open_relay("starvla://127.0.0.1:9?batch=2&connect=0.2&timeout=1") as address,
+        _open_relay(WorkerConfig("starvla://127.0.0.1:9?batch=2&connect=0.2&timeout=1")) as address,
         pytest.raises(PolicyError, match=r"^starvla://127.0.0.1:9: .*refused.*tried for 0.2 s"),
     ):
         load_client(address).reset(Instruction("go"), SPEC)
