@@ -149,8 +149,7 @@ def _print_judgement(judgement: Judgement, target: str | None, markdown: Path | 
 
     results = judgement_table(judgement)
     if markdown is not None:
-        markdown.write_text(f"## B is {judgement.verdict}\n\n{results.as_markdown()}", encoding="utf-8")
-        say(f"written to {markdown}", aside=True)
+        cli.write_text(markdown, f"## B is {judgement.verdict}\n\n{results.as_markdown()}")
     if target is not None and cli.write_json(judgement.as_json(), target):
         return
     verdict, *notes = verdict_sentences(judgement)

@@ -258,8 +258,7 @@ def audit(
         text = "\n".join(
             [f"## {table.title}", "", *(f"- {line}" for line in sentences), "", table.as_markdown()]
         )
-        markdown.write_text(text, encoding="utf-8")
-        say(f"written to {markdown}", aside=True)
+        cli.write_text(markdown, text)
     if target is None or not cli.write_json({"experiment": experiment, **shortcuts.as_json()}, target):
         cli.print_table(table)
         for line in sentences:

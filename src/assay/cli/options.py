@@ -183,12 +183,17 @@ def write_json(content: object, target: str) -> bool:
     if target == "-":
         typer.echo(text)
         return True
+    write_text(Path(target), text + "\n")
+    return False
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file and its folders. Raises FileError if the path is not writable or holds a run."""
     from assay.support.files import replacing
 
-    with replacing(Path(target)) as unfinished:
-        unfinished.write_text(text + "\n", encoding="utf-8")
-    say(f"written to {target}", aside=True)
-    return False
+    with replacing(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
+    say(f"written to {path}", aside=True)
 
 
 def note_primitives(policy: str, assets: str | None) -> None:

@@ -14,7 +14,7 @@ from rich.panel import Panel
 from rich.table import Column, Table
 from rich.text import Text
 
-from assay.cli.options import JsonFile, check_picture, write_json
+from assay.cli.options import JsonFile, check_picture, write_json, write_text
 from assay.support.console import output, print_rows, right, say, working
 
 if TYPE_CHECKING:  # importing tasks loads numpy and pydantic, which other commands do not need
@@ -98,10 +98,7 @@ def export(
     from assay.tasks import bddl
 
     task, _ = _load(task_id)
-    text = bddl.write(task)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
-    say(str(file))
+    write_text(file, bddl.write(task))
 
 
 @app.command()

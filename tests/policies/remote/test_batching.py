@@ -16,6 +16,7 @@ from assay.policies.remote import codec
 from assay.policies.remote.batching import Relay
 from assay.policies.remote.client import load_client
 from assay.policies.remote.transport import ServerError
+from assay.runs.executor import WorkerConfig
 from assay.runs.local import _open_relay
 from assay.sim import Observation
 
