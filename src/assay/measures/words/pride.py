@@ -68,7 +68,7 @@ class Overestimation(Result):
     interval: Interval | None
     """Linearised interval over starts and wordings; None if wordings are too few, or all succeed."""
     success_rate: float
-    """Success rate of the scored paraphrases."""
+    """Success rate on the scored paraphrases."""
     pride: float
     """PRIDE, 0 to 100."""
     episodes: int

@@ -100,7 +100,7 @@ def least_p(telling: int, family: int = 1) -> float:
 
 
 def telling(hits: np.ndarray, hits_now: np.ndarray) -> int:
-    """Return the number of informative strata, which have at least one success without or with a change.
+    """Return the number of informative strata, which have at least one success with or without the change.
 
     ``hits`` and ``hits_now`` (strata,) are the successes without and with the change.
     """

@@ -233,7 +233,7 @@ _DOUBLING = re.compile(r"[^aeiou]+[aeiou][bdgklmnpt]")
 
 
 class Action(StrEnum):
-    """Action of a step."""
+    """Action that a step of an instruction requests."""
 
     PUT = "put"
     PUSH = "push"

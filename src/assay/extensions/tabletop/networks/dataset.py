@@ -92,7 +92,7 @@ class History:
 
     seen: tuple[ViewTokens, ...]
     done: np.ndarray
-    """Bin positions of the actions between the observations, (len(seen) - 1, 5)."""
+    """Bin indices of the discretised actions between the observations, (len(seen) - 1, 5)."""
 
     @property
     def remembered(self) -> list[int]:

@@ -306,7 +306,7 @@ def train_step(
 ) -> float:
     """Take one optimisation step; return the loss before it.
 
-    The loss is the mean over axes of the cross-entropy to smoothed targets.
+    The loss is the cross-entropy with smoothed targets, averaged over axes.
     """
     positions = np.array([example.bins for example in examples])
     logits, _ = network(

@@ -104,7 +104,7 @@ TABLETOP_WORLD = TabletopWorld()
 
 
 class TableEnv(Env):
-    """Environment of the table; with ``task``, every episode runs this task instead of the one in its spec."""
+    """Tabletop environment; with ``task``, every episode runs this task instead of the one in its spec."""
 
     world = TABLETOP_WORLD
     simulation: TableSimulation
