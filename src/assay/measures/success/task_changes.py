@@ -241,7 +241,7 @@ def measure_cells(change: str, rows: pl.DataFrame) -> list[TaskChange]:
 
 
 def by_cell(rows: pl.DataFrame) -> dict[tuple[str, str], np.ndarray]:
-    """Map (task, change) to the control rate, perturbed rate and count of each start, (starts, 3)."""
+    """Map (task, change) to control successes, perturbed successes and pairs by start, (starts, 3)."""
     table = frames.start_table(rows, "change")
     return {key: frames.outcome_counts(cell) for key, cell in frames.group_rows(table, ("task", "change"))}
 
