@@ -114,6 +114,18 @@ def test_modules_and_source_files_exist(name: str):
         assert module.is_dir() or module.with_suffix(".py").exists() or is_member, name
 
 
+def test_every_promise_of_the_security_page_names_a_test_that_exists():
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.*) \| (.*) \| (.*) \|$", page, re.MULTILINE)[2:]
+    tests = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
+    assert len(rows) >= 10
+    for promise, _, shown in rows:
+        names = re.findall(r"`(test_\w+)`", shown)
+        assert names, promise
+        for name in names:
+            assert f"def {name}(" in tests, name
+
+
 @every_page
 def test_examples_with_a_trained_model_name_its_assets(page: Path):
     for words in commands(page):
