@@ -70,11 +70,11 @@ def command(*words: object) -> None:
 
 def entries() -> Mapping[str, Entry]:
     """Return all targets by name; their requirements are imported on demand."""
-    from fuzz import data_sets, peers, task_files
+    from fuzz import addresses, data_sets, peers, task_files
 
     found: dict[str, Entry] = {}
     for kind, several in (
-        ("files", {**task_files.TARGETS, **data_sets.TARGETS}),
+        ("files", {**task_files.TARGETS, **data_sets.TARGETS, "addresses": addresses.Addresses}),
         ("peers", peers.TARGETS),
     ):
         made: dict[str, Any] = dict(several)

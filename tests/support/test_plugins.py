@@ -18,6 +18,7 @@ import pytest
 
 from assay.errors import ExperimentError, PluginError
 from assay.support.plugins import Plugin, Registry, from_python, load_plugins
+from assay.support.trust import trust
 
 PACKAGE = Path(__file__).parents[2] / "examples" / "plugin"
 
@@ -218,6 +219,7 @@ def test_a_name_is_taken_once():
 def test_what_has_changed_since_a_run_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "changing_plugin.py").write_text("A = 1")
+    trust("changing_plugin")
     record = Plugin.from_module("changing_plugin").as_json()
     assert load_plugins([record]) == []
     (line,) = load_plugins([{**record, "digest": "0" * 12}])

@@ -44,6 +44,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
     "This machine": {
         "doctor": "assay.cli.machine:doctor",
         "assets": "assay.cli.machine:assets_app",
+        "plugins": "assay.cli.machine:plugins_app",
         "demo": "assay.cli.machine:demo",
     },
     "Rarely used": {

@@ -1,4 +1,4 @@
-"""Commands about this machine: `assay doctor`, `parity`, `demo`, `ui` and `assets`, and `check` for plugins."""
+"""Commands about this machine: `assay doctor`, `parity`, `demo`, `ui`, `assets` and `plugins`; `check` for worlds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.box import SIMPLE
 from rich.text import Text
 
 from assay import __version__
@@ -259,6 +260,53 @@ def _print_assets(assets: LocatedAssets) -> None:
         say(f"{name:<10} {location}")
 
 
+plugins_app = typer.Typer(
+    help="List plugins, and choose the modules that files may load.",
+    no_args_is_help=True,
+)
+ModuleNames = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of modules, as in a run.")]
+
+
+@plugins_app.command("list")
+def list_plugins() -> None:
+    """List the installed plugins and the trusted modules."""
+    from importlib.metadata import entry_points
+
+    from assay.support.plugins import GROUP
+    from assay.support.trust import locate, read_trusted
+
+    def state(module: str, file: str) -> str:
+        here = locate(module)
+        return "trusted" if here == file else "not found here" if here is None else f"not trusted: {here}"
+
+    points = entry_points(group=GROUP)
+    rows = [(point.value, "installed", point.dist.name if point.dist else "") for point in points]
+    rows += [(module, state(module, file), file) for module, file in read_trusted().items()]
+    if not rows:
+        say("no plugins are installed, and no modules are trusted")
+        return
+    print_rows(("module", "state", "package or trusted file"), rows, box=SIMPLE)
+
+
+@plugins_app.command("trust")
+def trust_plugins(names: ModuleNames) -> None:
+    """Let runs and specs that name a module load it, from the file that it is in now."""
+    from assay.support.trust import change_trusted
+
+    modules = change_trusted(add=names)
+    for name in names:
+        say(f"trusted: {name} ({modules[name]})")
+
+
+@plugins_app.command("revoke")
+def revoke_plugins(names: ModuleNames) -> None:
+    """No longer trust modules."""
+    from assay.support.trust import change_trusted
+
+    change_trusted(remove=names)
+    say(f"no longer trusted: {', '.join(names)}")
+
+
 def check(
     world: Annotated[str, typer.Argument(metavar="WORLD", help="Name of the world, or python:module:WORLD.")],
 ) -> None:
@@ -266,7 +314,7 @@ def check(
     from assay.episodes import WORLDS
     from assay.episodes.check import check_world
 
-    problems = check_world(WORLDS[world])
+    problems = check_world(WORLDS.load(world))
     for problem in problems:
         say(problem)
     if problems:

@@ -295,7 +295,7 @@ def world_servers(world: str) -> dict[str, str]:
 
 def load_world(address: str) -> World:
     """Load a world by name or as ``python:module:object``, which is registered under the name in its traits."""
-    world = WORLDS[address]
+    world = WORLDS.load(address)
     if not isinstance(world, World) or not hasattr(world, "traits"):
         raise WorldError(
             f"'{address}' is not a complete World; `assay check {address}` lists what is missing"

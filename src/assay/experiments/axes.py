@@ -150,7 +150,7 @@ def search(axes: tuple[str, ...] = ("distance",)) -> Experiment:
 
     ``axes``: distance, camera, light, delay, noise, rewording, size, or the name of a plugin's axis.
     """
-    chosen = [AXES[name] for name in axes]
+    chosen = [AXES.load(name) for name in axes]
 
     def variants(task: Task) -> Iterator[Variant]:
         for axis in chosen:

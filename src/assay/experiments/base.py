@@ -238,7 +238,7 @@ def load_experiment(address: str) -> Experiment:
     Raises ExperimentError with the valid names.
     """
     name, _, query = address.partition("?")
-    source = EXPERIMENTS[name]
+    source = EXPERIMENTS.load(name)
     if isinstance(source, Experiment) and query:
         raise ExperimentError(f"'{address}': {name} has no parameters")
     experiment = call_with_fields(source, query, address, ExperimentError) if callable(source) else source

@@ -263,7 +263,7 @@ def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False
 
     Raises PaperError or RunError.
     """
-    paper = PAPERS[name]
+    paper = PAPERS.load(name)
     make = paper.make_beside_published if published else paper.make
     if make is None:
         raise PaperError(f"--published: Assay has no published numbers for {name}")

@@ -217,7 +217,14 @@ class CertificateCache(AbstractContextManager["CertificateCache"]):
     def get(self, claim: EpisodeSpec) -> Certificate | None:
         """Return the certificate for a claim, or None if none exists."""
         row = self._rows.get(self._key(claim))
-        return None if row is None else Certificate(ClaimVerdict(row[0]), row[1], row[2])
+        if row is None:
+            return None
+        try:
+            return Certificate(ClaimVerdict(row[0]), row[1], row[2])
+        except ValueError:
+            raise RunError(
+                f"{self.file}: damaged: a certificate has the verdict {row[0]!r:.60}; delete the file"
+            ) from None
 
     def add(self, claim: EpisodeSpec, certificate: Certificate) -> None:
         """Store a certificate."""

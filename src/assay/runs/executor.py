@@ -17,6 +17,7 @@ from assay.errors import AssayError, one_line, short_traceback
 from assay.policies.registry import close_policy, load_policy
 from assay.runs.schedulers.plan import Scheduler
 from assay.support.plugins import import_module
+from assay.support.trust import trust
 
 _KEY = re.compile(r"[?&](?:key|bearer)=(\w+)")
 
@@ -52,6 +53,7 @@ class EpisodeRunner:
     def __init__(self, config: WorkerConfig, policy: Policy | None = None) -> None:
         """``policy``: an object to use instead of the policy at the config's address; the caller closes it."""
         for module in config.plugins:
+            trust(module)  # specs may name its objects
             import_module(module)
         self._config = config
         self._policy, self._owns_policy = policy or load_policy(config.policy, config.world), policy is None

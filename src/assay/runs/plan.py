@@ -253,8 +253,10 @@ def plugins_used(
     kinds = {type(perturbation) for spec in specs for perturbation in spec.perturbations}
     parts: list[object] = [design.played_in, design.variants, design.complete, *kinds]
     plugins = [*plugins_of(parts), *plugins_of([design.played_in.pack_source(pack)])]
-    if isinstance(experiment, str) and experiment.startswith(PYTHON):
-        plugins.append(Plugin.from_module(experiment.split(":")[1]))
+    addresses = (address for address in (experiment, pack) if isinstance(address, str))
+    plugins += [
+        Plugin.from_module(address.split(":")[1]) for address in addresses if address.startswith(PYTHON)
+    ]
     by_module = {plugin.module: plugin for plugin in plugins}
     return tuple(by_module[name] for name in sorted(by_module))
 

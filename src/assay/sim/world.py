@@ -85,7 +85,7 @@ class LiberoWorld(World):
 
     def pack_source(self, pack: str) -> object:
         """Return the class or function that creates an asset pack."""
-        return PACKS[pack]
+        return PACKS.load(pack)
 
     def digest(self, pack: str) -> str:
         """Return a hash of the content of an asset pack. Raises AssetError."""

@@ -3,8 +3,8 @@
 Each kind of component (experiment, world, asset pack, ...) has one `Registry`. A plugin is a module that registers
 components when it is imported, either as objects (`register`) or as addresses that are imported on first use
 (`provide`). The folders under ``assay/extensions`` are plugins in this sense; an installed package names its module in
-the entry-point group ``assay.plugins``. Wherever a name is accepted, ``python:module:object`` refers to any importable
-object.
+the entry-point group ``assay.plugins``. Wherever the user passes a name, ``python:module:object`` refers to any
+importable object; in a file it does so only if the module is trusted (`assay.support.trust`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
+from importlib.machinery import PathFinder
 from importlib.metadata import PackageNotFoundError, entry_points, packages_distributions, version
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Generic, TypeVar
 
 from assay.errors import AssayError, PluginError, did_you_mean, one_line
+from assay.support.trust import check_trusted, find_top_level, is_valid_name, trust
 
 GROUP = "assay.plugins"
 """Entry-point group in which an installed package declares its plugin module."""
@@ -162,9 +164,22 @@ class Registry(Generic[T]):
     def __contains__(self, name: object) -> bool:
         return name in self._addresses or name in self._known or name in tuple(self)
 
-    def __getitem__(self, name: str) -> T:
-        """Return the component with a name, or at ``python:module:object``. Raises an error that lists valid names."""
+    def load(self, name: str) -> T:
+        """Return the component with a name that the user, not a file, passed; its module is then trusted."""
         if name.startswith(PYTHON):
+            trust(_module_of(name))
+        return self[name]
+
+    def __getitem__(self, name: str) -> T:
+        """Return the component with a name, or at ``python:module:object`` if the module is trusted.
+
+        Raises an error that lists valid names.
+        """
+        if name.startswith(PYTHON):
+            try:
+                check_trusted(_module_of(name), f"the {self.noun} '{name[:100]}', which only a file names,")
+            except PluginError as error:
+                raise self._error(str(error)) from None
             thing: T = from_python(name, self._error)
             return thing
         if name not in self._known and name not in self._addresses:
@@ -200,9 +215,15 @@ class Plugin:
             distribution, number = names[0], version(names[0])
         except (IndexError, PackageNotFoundError):
             distribution = number = ""
-        package = sys.modules.get(top) or import_module(top)
-        file = getattr(package, "__file__", None)
-        folders = [Path(folder) for folder in getattr(package, "__path__", ())]
+        package = sys.modules.get(top)
+        spec = (
+            find_top_level(top) if package is None else None
+        )  # found, not imported: a file may have named it
+        file = getattr(package, "__file__", spec.origin if spec and spec.has_location else None)
+        folders = [
+            Path(folder)
+            for folder in getattr(package, "__path__", spec and spec.submodule_search_locations) or ()
+        ]
         files = sorted(file for folder in folders for file in folder.rglob("*.py"))
         files = files or ([Path(file)] if file and Path(file).is_file() else [])
         if files:
@@ -225,7 +246,7 @@ def plugins_of(things: Iterable[object]) -> tuple[Plugin, ...]:
 
 
 def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Import the plugins that a run used, and return one line for each that cannot be imported or has changed."""
+    """Import the trusted plugins that a run used; return one line for each that is untrusted, missing or changed."""
     problems = []
     for record in records:
         module = str(record.get("module"))
@@ -237,7 +258,7 @@ def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
                 )
             continue
         try:
-            import_module(module)
+            _load_plugin(module, str(record.get("version") or ""))
         except PluginError as error:
             problems.append(str(error))
             continue
@@ -247,6 +268,19 @@ def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
                 f"({record.get('digest')}) then, {now.version or 'unversioned'} ({now.digest}) now"
             )
     return problems
+
+
+def _load_plugin(module: str, version_used: str) -> None:
+    """Import a plugin that a run names, unless it is loaded or installed. Raises PluginError."""
+    discover_plugins()
+    installed = {point.module.partition(".")[0] for point in entry_points(group=GROUP)}
+    if module in sys.modules or (is_valid_name(module) and module.partition(".")[0] in installed):
+        return  # an installed plugin registers its components itself
+    if is_valid_name(module) and find_top_level(module) is None:
+        raise _missing(module)
+    plugin = f"{module[:100]} {version_used[:20]}".strip()
+    check_trusted(module, f"the plugin {plugin}, which the run used,")
+    import_module(module)
 
 
 @cache
@@ -275,10 +309,14 @@ def _load_extensions() -> None:
 
 
 def from_python(address: str, error: type[AssayError] = PluginError) -> Any:
-    """Return the object at ``python:module:object``. Raises ``error`` with a one-line message."""
+    """Return the object at ``python:module:object``, an address that the user passed; its module is then trusted.
+
+    Raises ``error`` with a one-line message.
+    """
     module, _, name = address.removeprefix(PYTHON).partition(":")
     if not module or not name:
         raise error(f"'{address}' should be {PYTHON}module:object")
+    trust(module)
     try:
         offered = vars(import_module(module))
     except PluginError as wrong:
@@ -293,20 +331,31 @@ def from_python(address: str, error: type[AssayError] = PluginError) -> Any:
     return offered[name]
 
 
+def _module_of(address: str) -> str:
+    return address.removeprefix(PYTHON).partition(":")[0]
+
+
 def import_module(module: str) -> ModuleType:
-    """Import a user's module, from the current folder if necessary. Raises PluginError with the module's name."""
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # as Python does for a script
+    """Import a user's module, from the current folder if it is there. Raises PluginError with the module's name."""
+    folder = str(Path.cwd())
+    if (
+        not {"", folder} & {*sys.path}
+        and PathFinder.find_spec(module.partition(".")[0], [folder]) is not None
+    ):
+        sys.path.insert(0, folder)  # as Python does for a script
     try:
         return importlib.import_module(module)
     except (Exception, SystemExit) as error:  # a user's module may raise anything
         if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
-            paths = os.environ.get("PYTHONPATH")
-            raise PluginError(
-                f"there is no module '{error.name}' in the current folder ({Path.cwd()}), in PYTHONPATH "
-                f"({paths or 'not set'}) or among the installed packages"
-            ) from error
+            raise _missing(str(error.name)) from error
         raise PluginError(f"{module} cannot be imported: {one_line(error)}") from error
+
+
+def _missing(module: str) -> PluginError:
+    return PluginError(
+        f"there is no module '{module}' in the current folder ({Path.cwd()}), in PYTHONPATH "
+        f"({os.environ.get('PYTHONPATH') or 'not set'}) or among the installed packages"
+    )
 
 
 def _script() -> str:

@@ -201,7 +201,7 @@ def _find_replay(request: Request, site: TheSite, name: str, key: str) -> Render
             row.outcome,
             row.error if row.outcome == "error" else "",
             states=run.store.states,
-            plugins=tuple(str(plugin["module"]) for plugin in run.store.meta.get("plugins", ())),
+            plugins=tuple(run.store.meta.get("plugins", ())),
             own_video=_find_own_video(path, spec, row.outcome),
         )
     wants_video = request.url.path.rpartition("/")[2].startswith("video")

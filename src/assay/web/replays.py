@@ -32,7 +32,7 @@ from assay.sim import gl
 from assay.sim.bare_mujoco import mujoco
 from assay.support import processes
 from assay.support.files import cache_folder, replacing
-from assay.support.plugins import import_module
+from assay.support.plugins import load_plugins
 
 MAX_CACHE_BYTES = 500_000_000
 """Maximum size of the cache folder, in bytes; the least recently used files are deleted."""
@@ -56,8 +56,8 @@ class EpisodeRecording:
     """Recorded error message, if the episode ended in an error."""
     states: Path | None = None
     """Folder in which the run stores initial states."""
-    plugins: tuple[str, ...] = ()
-    """Modules to import before the replay."""
+    plugins: tuple[dict[str, Any], ...] = ()
+    """Plugins that the run used; those that are trusted are imported before the replay."""
     own_video: Path | None = None
     """Video recorded by the run."""
 
@@ -181,8 +181,7 @@ def _ignore_interrupts() -> None:
 
 def _render(recorded: EpisodeRecording, folder: Path, ending: str) -> None:
     """Write the video or the last frame of an episode. Runs in the child process."""
-    for module in recorded.plugins:
-        import_module(module)
+    load_plugins(recorded.plugins)
     gl.backend()  # fails before the simulation, not after it
     env = _open_env(world_of(recorded.spec.task).traits.name, recorded.states)
     video = EpisodeVideo(env, recorded.spec, seconds=FRAME_S)

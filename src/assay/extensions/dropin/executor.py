@@ -22,7 +22,7 @@ from assay.extensions.dropin.recorder import CERTAIN, PROVISIONAL, failed_start
 from assay.extensions.dropin.session import EVERYWHERE, PATH, VARIABLE, DropinSession, group_specs, write_plan
 from assay.runs.executor import Done, Event, WorkerConfig
 from assay.runs.schedulers.plan import Scheduler
-from assay.sim.packs.registry import load_pack
+from assay.sim.packs.registry import PACKS
 from assay.support.console import number_of, say
 from assay.support.files import scratch_folder
 
@@ -74,7 +74,7 @@ class ScriptStopper:
 
 def run_free(words: Sequence[str], pack: str, states: Path | None = None) -> int:
     """Run a script on LIBERO's own tasks and return its exit status. Raises AssayError."""
-    load_pack(pack)  # reports a missing pack before the script starts
+    PACKS.load(pack)()  # reports a missing pack before the script starts
     with scratch_folder(prefix="assay-libero-") as folder:
         session = DropinSession(pack, states="" if states is None else str(states.absolute()))
         process = start(words, session, Path(folder))

@@ -26,8 +26,9 @@ from assay import tasks
 from assay.episodes import CONTROL, EpisodeSpec, task_of
 from assay.errors import AssayError, AssetError, SpecError, StateError, TaskError
 from assay.runs.plan import PlannedTask, planned_tasks
-from assay.sim import CompiledScene, InitialState, compile_scene, load_pack
+from assay.sim import CompiledScene, InitialState, compile_scene
 from assay.sim.packs.locate import locate, locate_states
+from assay.sim.packs.registry import PACKS
 from assay.sim.placement import sample
 from assay.support.files import cache_folder, replacing
 from assay.tasks import Instruction, Task, short_name
@@ -153,7 +154,7 @@ def states_file(suite: str, name: str) -> Path:
 
 def compile_task(task: Task) -> CompiledScene:
     """Compile a task's scene with the session's assets."""
-    return compile_scene(task.scene, load_pack(session().pack))
+    return compile_scene(task.scene, PACKS.load(session().pack)())
 
 
 def write_states(file: Path, states: np.ndarray) -> None:

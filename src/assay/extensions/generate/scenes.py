@@ -30,9 +30,10 @@ from assay.extensions.generate.kit import LIBERO_X_LABELS, LIBERO_X_TASKS, load_
 from assay.extensions.generate.layout import draw, draw_room
 from assay.extensions.generate.proposals import propose
 from assay.policies.oracle.policy import Oracle
-from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim import Simulation, compile_scene
 from assay.sim.compile import Boxes, geom_boxes
 from assay.sim.packs.pack import AssetPack
+from assay.sim.packs.registry import PACKS
 from assay.sim.portraits import alike
 from assay.sim.visibility import MAIN, eye_of, measure_visibility, robot_boxes, seen_now
 from assay.sim.world import SceneEnv
@@ -207,7 +208,7 @@ def make(request: SceneRequest, number: int) -> GeneratedScene:
 
     The scene has no tasks if no suitable scene is found within the maximum number of draws.
     """
-    pack, composition = load_pack(request.pack), load_composition(request.labels.value)
+    pack, composition = PACKS.load(request.pack)(), load_composition(request.labels.value)
     refused: Counter[str] = Counter()
     for attempt in range(MAX_DRAWS):
         # The same room for some draws: otherwise rooms without furniture, which succeed more often, would dominate.

@@ -336,7 +336,9 @@ def search(
     plan = RunPlan.make(whole_grid(()), replace(options, seeds=seeds[:1]))
     plan = replace(plan, options=replace(options, seeds=seeds))
     tasks = plan.experiment.choose(options.tasks)
-    searches, cannot = _searches(tasks, seeds, [AXES[name] for name in axes], budget, level, 1 - confidence)
+    searches, cannot = _searches(
+        tasks, seeds, [AXES.load(name) for name in axes], budget, level, 1 - confidence
+    )
     count = sum(search.threshold.budget for search in searches)
     changes = {
         type(change) for search in searches for rung in search.ladder for way in rung.ways for change in way

@@ -26,7 +26,7 @@ PACKS: Registry[Callable[[], AssetPack]] = Registry(
 
 
 def load_pack(name: str) -> AssetPack:
-    """Load a pack by name. Raises AssetError if the name is unknown or files are missing."""
+    """Load the pack that a spec names. Raises AssetError if its name is unknown or files are missing."""
     return PACKS[name]()
 
 

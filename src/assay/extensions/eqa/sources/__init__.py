@@ -32,7 +32,7 @@ def open_source(
     """
     path = Path(name)
     if name.startswith(PYTHON) or name in SOURCES:
-        return SOURCES[name](size)
+        return SOURCES.load(name)(size)
     if path.suffix == ".assay":
         from assay.extensions.eqa.sources.simulated import RunSource
 

@@ -23,8 +23,9 @@ from assay.extensions.learn.demonstrations.dataset import (
     open_folder,
 )
 from assay.policies.oracle.policy import Oracle
-from assay.sim import Observation, Simulation, compile_scene, load_pack
+from assay.sim import Observation, Simulation, compile_scene
 from assay.sim.packs.pack import AssetPack
+from assay.sim.packs.registry import PACKS
 from assay.sim.world import SceneEnv
 from assay.support.images import Orientation
 from assay.support.streams import stream
@@ -105,7 +106,7 @@ def collect(
         raise DemonstrationError(
             f"--size {size}: expected an even number from {IMAGE_SIZES[0]} to {IMAGE_SIZES[-1]}"
         )
-    assets = load_pack(pack)
+    assets = PACKS.load(pack)()
     seeds = range(max_attempts(episodes)) if seeds is None else seeds
     short = {}
     kind = Demonstrations(pack, size, recipe=recipe, orientation=orientation)
