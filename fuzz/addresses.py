@@ -113,7 +113,9 @@ class Addresses:
         new = {name.partition(".")[0] for name in sys.modules} - self._modules - set(sys.stdlib_module_names)
         new |= {name for name in (*STANDARD, *OWN) if name in sys.modules}
         if self._fired.exists():
-            raise FiredError(f"{kind}: imported or called: {set(self._fired.read_text().split())}")
+            fired = set(self._fired.read_text().split())
+            self._fired.unlink()
+            raise FiredError(f"{kind}: imported or called: {fired}")
         if new:
             raise FiredError(f"{kind}: imported {sorted(new)}")
         if files := self._files() - before:
