@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
+from pydantic import ValidationError
 
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
 from assay.episodes.episode import Aftermath, SideEffects
@@ -48,11 +49,14 @@ from assay.runs.rows import (
     FRAME,
     INVALID,
     KNOWN_IF_EMPTY,
+    MAX_META_BYTES,
+    MAX_META_ROWS,
     SCHEMA,
     SPEC,
     UNCOUNTED,
     VERSION,
     Clipping,
+    Metadata,
     pack,
     read_trajectory,
     to_storable,
@@ -60,6 +64,7 @@ from assay.runs.rows import (
 )
 from assay.support.console import number_of
 from assay.support.files import PATIENCE, file_lock, replacing
+from assay.tasks.checks import validation_reason
 
 SUFFIX = ".assay"
 
@@ -164,9 +169,13 @@ class Store(AbstractContextManager["Store"]):
     def meta(self) -> dict[str, Any]:
         """Provenance: experiment, policy, assets, versions, settings."""
         try:
-            return {name: json.loads(value) for name, value in self._db.execute("SELECT * FROM meta")}
-        except (ValueError, sqlite3.OperationalError) as error:
-            raise RunError(f"{self.path}: damaged: its provenance cannot be read: {error}") from None
+            meta = {name: json.loads(value) for name, value in self._db.execute("SELECT * FROM meta")}
+            Metadata.model_validate(meta)
+        except ValidationError as error:
+            raise RunError(f"{self.path}: damaged: its metadata: {validation_reason(error)}") from None
+        except (ValueError, TypeError, RecursionError, sqlite3.DatabaseError) as error:
+            raise RunError(f"{self.path}: damaged: its metadata cannot be read: {error}") from None
+        return meta
 
     @property
     def world(self) -> Traits:
@@ -191,6 +200,7 @@ class Store(AbstractContextManager["Store"]):
                 "INSERT OR REPLACE INTO main.meta VALUES (?, ?)",
                 [(name, json.dumps(to_storable(value))) for name, value in values.items()],
             )
+            _check_meta(self.path, self._db)
 
     def clear(self) -> None:
         """Delete the provenance and plan of a run without episodes."""
@@ -347,7 +357,7 @@ class Store(AbstractContextManager["Store"]):
         rows = self._db.execute(FRAME).fetchall()
         try:
             frame = with_labels(pl.DataFrame(rows, schema=COLUMNS, orient="row"))
-        except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        except (TypeError, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
             reason = str(error).partition("\n")[0]
             raise RunError(f"{self.path}: damaged: an episode cannot be decoded: {reason}") from None
         # The kind of change of an episode is its label, or else derived from its perturbations.
@@ -512,7 +522,8 @@ _checked: dict[Path, tuple[int, ...]] = {}
 
 
 def _check(path: Path, connection: sqlite3.Connection) -> None:
-    """Raise RunError unless a file is a run of this version whose rows can be decoded."""
+    """Raise RunError unless a file is a run of this version whose rows can be decoded; limit the size of values."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_META_BYTES)
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
@@ -531,9 +542,23 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
     now = signature(path)
     if _checked.get(path) == now:
         return
+    _check_meta(path, connection)
     (problem,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     (invalid,) = connection.execute(INVALID).fetchone()
     if problem != "ok" or invalid:
         rows = f"{number_of(invalid, 'row')} cannot be decoded"
         raise RunError(f"{path}: damaged: {rows if problem == 'ok' else problem}")
     _checked[path] = now
+
+
+def _check_meta(path: Path, connection: sqlite3.Connection) -> None:
+    """Raise RunError if the metadata of a run is too large to be read and printed quickly."""
+    rows, size = connection.execute(
+        "SELECT count(*), total(length(CAST(name AS BLOB)) + length(CAST(value AS BLOB))) "
+        "FROM (SELECT * FROM main.meta LIMIT ?)",
+        (MAX_META_ROWS + 1,),
+    ).fetchone()
+    if rows > MAX_META_ROWS or size > MAX_META_BYTES:
+        raise RunError(
+            f"{path}: not a run, or damaged: its metadata exceeds {MAX_META_ROWS:,} values or {MAX_META_BYTES:,} bytes"
+        )
