@@ -76,11 +76,17 @@ class RunData:
         if measure.name not in self._results:
             applies = measure.applies(self)
             self._results[measure.name] = (
-                attempt(measure.measure, self)
+                attempt(self._measure, measure)
                 if applies
                 else Missing("the measure does not apply to the run")
             )
         result: T | Missing = self._results[measure.name]
+        return result
+
+    def _measure(self, measure: Measure[T]) -> T:
+        """Return the result of a measure. Raises ValueError if one of its numbers is infinite or undefined."""
+        result = measure.measure(self)
+        plain(result)
         return result
 
     def result(self, measure: Measure[T]) -> T:

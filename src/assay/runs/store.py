@@ -23,6 +23,7 @@ time. Opening a file checks its application id, schema version and integrity, an
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -32,6 +33,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
+from pydantic import ValidationError
 
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
 from assay.episodes.episode import Aftermath, SideEffects
@@ -48,20 +50,28 @@ from assay.runs.rows import (
     FRAME,
     INVALID,
     KNOWN_IF_EMPTY,
+    MAX_META_BYTES,
+    MAX_META_ROWS,
     SCHEMA,
     SPEC,
     UNCOUNTED,
     VERSION,
     Clipping,
+    Metadata,
     pack,
     read_trajectory,
     to_storable,
     with_labels,
 )
 from assay.support.console import number_of
-from assay.support.files import PATIENCE, file_lock, replacing
+from assay.support.files import FULL, PATIENCE, file_lock, replacing
+from assay.tasks.checks import validation_reason
 
 SUFFIX = ".assay"
+RESERVE_BYTES = 512 * 2**10
+"""Disk space that a writer reserves in its lock file: enough to move the log into the run when the disk is full."""
+_LOG_PAGES = 64
+"""Number of pages in the log above which they are moved into the run; half of the reserve."""
 
 
 class PlannedEpisode(NamedTuple):
@@ -101,28 +111,39 @@ class Store(AbstractContextManager["Store"]):
         with ExitStack() as held:
             try:
                 held.enter_context(file_lock(lock_file(path), patience))
+                lock_file(path).write_bytes(os.urandom(RESERVE_BYTES))  # not zeros, which may take no space
             except BlockingIOError:
                 raise RunError(f"{path}: another process is writing to this run") from None
             except OSError as error:
-                raise RunError(f"{path}: cannot be written: {error.strerror or error}") from None
+                reason = _DISK_FULL if _is_full(error) else f"cannot be written: {error.strerror or error}"
+                raise RunError(f"{path}: {reason}") from None
             if not path.exists() or not path.stat().st_size:
                 # Atomically, so that a killed command leaves no invalid file.
                 with replacing(path, database=True) as unfinished:
                     try:
                         with closing(sqlite3.connect(unfinished, isolation_level=None)) as connection:
                             connection.executescript(SCHEMA)
-                    except sqlite3.DatabaseError as error:  # the disk is full, for example
-                        raise RunError(f"{path}: cannot be created: {error}") from None
+                    except sqlite3.DatabaseError as error:
+                        reason = _DISK_FULL if _is_full(error) else f"cannot be created: {error}"
+                        raise RunError(f"{path}: {reason}") from None
             connection = sqlite3.connect(path.absolute().as_uri(), uri=True, isolation_level=None, timeout=60)
             held.enter_context(closing(connection))
             try:
                 _check(path, connection)
-                (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
-                connection.execute("PRAGMA synchronous = NORMAL")
-                # Read once: SQLite opens the log on first access, and cannot checkpoint one that was never opened.
-                connection.execute("SELECT name FROM meta").fetchall()
+                try:
+                    (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+                    connection.execute("PRAGMA synchronous = NORMAL")
+                    connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+                    connection.execute(f"PRAGMA journal_size_limit = {RESERVE_BYTES}")
+                    # Read once: SQLite opens the log on first access, and cannot checkpoint one that was never opened.
+                    connection.execute("SELECT name FROM meta").fetchall()
+                except sqlite3.OperationalError:  # the disk is full
+                    os.truncate(lock_file(path), 0)
+                    connection.execute("PRAGMA journal_mode = DELETE")
+                    raise
             except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-                raise RunError(f"{path}: not a run, or damaged: {error}") from None
+                reason = _DISK_FULL if _is_full(error) else f"not a run, or damaged: {error}"
+                raise RunError(f"{path}: {reason}") from None
             if mode != "wal":
                 raise RunError(
                     f"{path}: SQLite cannot share memory here (a network drive?); choose another folder"
@@ -148,7 +169,11 @@ class Store(AbstractContextManager["Store"]):
                 self._db.close()
             else:
                 with self._held:
-                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    try:
+                        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    except sqlite3.OperationalError:  # the disk is full
+                        os.truncate(lock_file(self.path), 0)
+                        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                     with suppress(
                         sqlite3.OperationalError
                     ):  # it is being read: WAL until the next writer closes
@@ -156,7 +181,8 @@ class Store(AbstractContextManager["Store"]):
         except sqlite3.Error as closing_error:
             error = error or closing_error
         if isinstance(error, sqlite3.Error):
-            raise RunError(f"{self.path}: damaged, or not accessible: {error}") from error
+            reason = _DISK_FULL if _is_full(error) else f"damaged, or not accessible: {error}"
+            raise RunError(f"{self.path}: {reason}") from error
 
     # -- meta
 
@@ -164,9 +190,13 @@ class Store(AbstractContextManager["Store"]):
     def meta(self) -> dict[str, Any]:
         """Provenance: experiment, policy, assets, versions, settings."""
         try:
-            return {name: json.loads(value) for name, value in self._db.execute("SELECT * FROM meta")}
-        except (ValueError, sqlite3.OperationalError) as error:
-            raise RunError(f"{self.path}: damaged: its provenance cannot be read: {error}") from None
+            meta = {name: json.loads(value) for name, value in self._db.execute("SELECT * FROM meta")}
+            Metadata.model_validate(meta)
+        except ValidationError as error:
+            raise RunError(f"{self.path}: damaged: its metadata: {validation_reason(error)}") from None
+        except (ValueError, TypeError, RecursionError, sqlite3.DatabaseError) as error:
+            raise RunError(f"{self.path}: damaged: its metadata cannot be read: {error}") from None
+        return meta
 
     @property
     def world(self) -> Traits:
@@ -191,6 +221,7 @@ class Store(AbstractContextManager["Store"]):
                 "INSERT OR REPLACE INTO main.meta VALUES (?, ?)",
                 [(name, json.dumps(to_storable(value))) for name, value in values.items()],
             )
+            _check_meta(self.path, self._db)
 
     def clear(self) -> None:
         """Delete the provenance and plan of a run without episodes."""
@@ -223,6 +254,26 @@ class Store(AbstractContextManager["Store"]):
             self._db.executemany(
                 f"INSERT OR IGNORE INTO main.specs (id, {SPEC}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
             )
+            self._reserve()
+        _, length, moved = self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        if self._held is not None and length == moved:
+            os.truncate(lock_file(self.path), RESERVE_BYTES)
+
+    def _reserve(self) -> None:
+        """Reserve the disk space by which a transaction makes the run larger. Raises RunError if the disk is full."""
+        if self._held is None:
+            return
+        (size,) = self._db.execute(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        ).fetchone()
+        more = size - self.path.stat().st_size
+        try:
+            with lock_file(self.path).open("ab") as reserve:
+                for _ in range(0, more, RESERVE_BYTES):
+                    reserve.write(os.urandom(RESERVE_BYTES))
+        except OSError as error:
+            reason = _DISK_FULL if _is_full(error) else f"cannot be written: {error.strerror or error}"
+            raise RunError(f"{self.path}: {reason}") from None
 
     def plan_rows(self) -> list[tuple[Any, ...]]:
         """Return the rows of the plan: the id, followed by the columns ``SPEC``."""
@@ -347,7 +398,7 @@ class Store(AbstractContextManager["Store"]):
         rows = self._db.execute(FRAME).fetchall()
         try:
             frame = with_labels(pl.DataFrame(rows, schema=COLUMNS, orient="row"))
-        except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        except (TypeError, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
             reason = str(error).partition("\n")[0]
             raise RunError(f"{self.path}: damaged: an episode cannot be decoded: {reason}") from None
         # The kind of change of an episode is its label, or else derived from its perturbations.
@@ -463,6 +514,15 @@ class Store(AbstractContextManager["Store"]):
                     yield number, path
 
 
+_DISK_FULL = "the disk is full; free some space and run the command again"
+
+
+def _is_full(error: BaseException) -> bool:
+    """Return whether the reason of an error of the system or of SQLite is a full disk."""
+    codes = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
+    return getattr(error, "sqlite_errorcode", 0) in codes or getattr(error, "errno", 0) in FULL
+
+
 def lock_file(path: Path) -> Path:
     """Return the lock file of a run, which a process locks while it writes to the run.
 
@@ -512,7 +572,8 @@ _checked: dict[Path, tuple[int, ...]] = {}
 
 
 def _check(path: Path, connection: sqlite3.Connection) -> None:
-    """Raise RunError unless a file is a run of this version whose rows can be decoded."""
+    """Raise RunError unless a file is a run of this version whose rows can be decoded; limit the size of values."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_META_BYTES)
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
@@ -531,9 +592,23 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
     now = signature(path)
     if _checked.get(path) == now:
         return
+    _check_meta(path, connection)
     (problem,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     (invalid,) = connection.execute(INVALID).fetchone()
     if problem != "ok" or invalid:
         rows = f"{number_of(invalid, 'row')} cannot be decoded"
         raise RunError(f"{path}: damaged: {rows if problem == 'ok' else problem}")
     _checked[path] = now
+
+
+def _check_meta(path: Path, connection: sqlite3.Connection) -> None:
+    """Raise RunError if the metadata of a run is too large to be read and printed quickly."""
+    rows, size = connection.execute(
+        "SELECT count(*), total(length(CAST(name AS BLOB)) + length(CAST(value AS BLOB))) "
+        "FROM (SELECT * FROM main.meta LIMIT ?)",
+        (MAX_META_ROWS + 1,),
+    ).fetchone()
+    if rows > MAX_META_ROWS or size > MAX_META_BYTES:
+        raise RunError(
+            f"{path}: not a run, or damaged: its metadata exceeds {MAX_META_ROWS:,} values or {MAX_META_BYTES:,} bytes"
+        )

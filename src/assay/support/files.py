@@ -26,7 +26,7 @@ from typing import Any
 import platformdirs
 from filelock import FileLock, Timeout, lock_descriptor
 
-from assay.errors import AssayError, FileError
+from assay.errors import AssayError, FileError, RunError
 
 CACHE_VARIABLE = "ASSAY_CACHE"
 _NAME = "assay"
@@ -47,6 +47,21 @@ def config_folder() -> Path:
 def data_folder() -> Path:
     """Return the folder for downloaded files."""
     return platformdirs.user_data_path(_NAME, appauthor=False)
+
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Error numbers of a full disk, or of the limit of a user or a process."""
+
+
+@contextmanager
+def naming_full_disk(path: Path) -> Iterator[None]:
+    """Context manager that raises a full disk as FileError with ``path``; the system's error names no file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise FileError(f"{path} cannot be written: {_reason(error)}") from error
 
 
 DATABASE = b"SQLite format 3\0"
@@ -83,12 +98,16 @@ def replacing(path: Path, *, suffix: str = ".part", database: bool = False) -> I
     except OSError as error:
         raise FileError(f"{path} cannot be written: {_reason(error)}") from None
     try:
-        yield unfinished
+        with naming_full_disk(path):
+            yield unfinished
         with suppress(FileNotFoundError):
             shutil.copymode(path, unfinished)
         unfinished.replace(path)
+    except RunError as error:  # from a store at the temporary path
+        raise RunError(str(error).replace(str(unfinished), str(path))) from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        for name in (unfinished.name, *(f"{unfinished.name}{log}" for log in ("-wal", "-shm") if database)):
+            unfinished.with_name(name).unlink(missing_ok=True)
 
 
 def check_writable(path: Path, *, folder: bool = False) -> None:
@@ -131,7 +150,8 @@ def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
     except OSError as error:
         raise FileError(f"{folder} cannot be written: {_reason(error)}") from None
     try:
-        yield unfinished
+        with naming_full_disk(folder):
+            yield unfinished
         if folder.is_dir():
             folder.rmdir()
         unfinished.rename(folder)

@@ -22,7 +22,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assay.errors import StateError
-from assay.tasks.formats.init_files import MAX_MEMBER_BYTES, MAX_OPCODES, read_states
+from assay.support.archives import MAX_MEMBER_BYTES
+from assay.tasks.formats.init_files import MAX_OPCODES, read_states
 
 ARRAY = np.arange(12, dtype=np.float64).reshape(3, 4) / 7
 Write = Callable[..., Path]
