@@ -148,8 +148,8 @@ def scratch_folder(folder: Path | None = None, prefix: str = "assay-") -> tempfi
     )
 
 
-def _sweep(folder: Path, prefix: str) -> None:
-    """Remove files with this prefix that terminated processes on this machine left in a folder."""
+def leftovers(folder: Path, prefix: str) -> Iterator[Path]:
+    """Yield files and folders with this prefix that terminated processes on this machine left in a folder."""
     named = re.compile(rf"{re.escape(prefix)}{_MACHINE}-(\d+)\b")
     with suppress(OSError):
         for child in folder.iterdir():
@@ -157,12 +157,19 @@ def _sweep(folder: Path, prefix: str) -> None:
                 try:
                     os.kill(int(match[1]), 0)
                 except ProcessLookupError:
-                    if child.is_dir() and not child.is_symlink():
-                        shutil.rmtree(child, ignore_errors=True)
-                    else:
-                        child.unlink(missing_ok=True)
+                    yield child
                 except (OSError, OverflowError):  # the process is alive and belongs to another user
                     continue
+
+
+def _sweep(folder: Path, prefix: str) -> None:
+    """Remove what terminated processes on this machine left in a folder."""
+    for child in leftovers(folder, prefix):
+        if child.is_dir() and not child.is_symlink():
+            shutil.rmtree(child, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                child.unlink(missing_ok=True)
 
 
 def _reason(error: OSError) -> str:
@@ -288,12 +295,15 @@ def download(package: str, sha256: str, folder: Path, *, error: type[AssayError]
 
 def pip(command: str, package: str, *options: str, error: type[AssayError], retry: str) -> None:
     """Run pip for one package, without dependencies and without executing the package's code."""
+    from assay.support.processes import BEFORE_EXEC
+
     harmless = ("--no-deps", "--only-binary", ":all:", "--retries", "1", "--timeout", "20")
     result = subprocess.run(
         [sys.executable, "-m", "pip", command, package, *harmless, *options, "--disable-pip-version-check"],
         capture_output=True,
         text=True,
         check=False,
+        preexec_fn=BEFORE_EXEC,
     )
     if result.returncode:
         messages = (line.strip() for line in reversed(result.stderr.splitlines()))

@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from multiprocessing import forkserver
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext, SpawnContext
@@ -66,6 +66,8 @@ STARTED_BY = "ASSAY_STARTED_BY"
 MAIN = "main"
 _DIE_WITH_PARENT = 1
 """Value of PR_SET_PDEATHSIG for prctl."""
+# Looked up only once, because a forked process that has not called exec yet must not load libraries.
+_prctl = getattr(ctypes.CDLL(None), "prctl", None) if sys.platform == "linux" else None
 _changing = threading.RLock()
 """Lock held while variables are removed from this process's environment."""
 
@@ -242,6 +244,9 @@ def end_with_parent(wanted: bool) -> None:
 
     The kernel's signal is needed because a Python thread cannot run while an extension module holds the GIL.
     """
-    if sys.platform == "linux":
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL if wanted else 0)
+    if _prctl is not None:
+        _prctl(_DIE_WITH_PARENT, signal.SIGKILL if wanted else 0)
+
+
+BEFORE_EXEC = partial(end_with_parent, True) if sys.platform == "linux" else None
+"""Argument ``preexec_fn`` of `subprocess` for programs that end when the thread that started them ends."""
