@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+from tests.support.test_processes import lives
 
 import assay as api
 from assay.episodes import EpisodeSpec, Outcome
@@ -25,8 +26,6 @@ from assay.extensions.dropin.session import MARK, SuiteTask, group_specs
 from assay.runs.execute import execute
 from assay.runs.options import RunOptions
 from assay.runs.store import Store
-
-from tests.support.test_processes import lives
 
 STEPS = 6
 SCRIPT = f"""
