@@ -111,32 +111,40 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
 
 
 @contextmanager
-def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
+def making(folder: Path, *, ours: Collection[str], progress: str = "") -> Iterator[Path]:
     """Context manager that creates a folder, named ``FOLDER.part`` until it is complete.
 
     Raises FileError if the path exists and is not an empty folder. Leftovers of a killed process are removed if all
-    their names are in ``ours``.
+    their names are in ``ours``. ``progress`` is the name of a file that stays in ``FOLDER.part`` for the next attempt
+    until the folder is complete.
     """
     unfinished = folder.with_name(f"{folder.name}.part")
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FileError(f"{folder} is not empty; choose another folder")
         if unfinished.exists():
-            if {child.name for child in unfinished.iterdir()} - set(ours):
+            if {child.name for child in unfinished.iterdir()} - {*ours, progress, f"{progress}-journal"}:
                 raise FileError(
                     f"{unfinished} already exists and was not left by an interrupted command: move or delete it"
                 )
-            shutil.rmtree(unfinished)
-        unfinished.mkdir(parents=True)
+            for child in unfinished.iterdir():
+                if child.is_dir():
+                    shutil.rmtree(child)
+                elif not (progress and child.name.startswith(progress)):
+                    child.unlink()
+        unfinished.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"{folder} cannot be written: {_reason(error)}") from None
     try:
         yield unfinished
+        if progress:
+            (unfinished / progress).unlink()
         if folder.is_dir():
             folder.rmdir()
         unfinished.rename(folder)
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        if not (progress and (unfinished / progress).exists()):
+            shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def scratch_folder(folder: Path | None = None, prefix: str = "assay-") -> tempfile.TemporaryDirectory[str]:

@@ -259,6 +259,25 @@ def test_a_script_and_its_processes_end_with_a_killed_command_before_the_next_st
         assert not lives(grandchild)
 
 
+KILLED = """
+import os, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+print(child.pid, file=open(sys.argv[1], "w"))
+os.kill(os.getpid(), int(sys.argv[2]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+def test_processes_of_a_killed_script_end_and_those_of_one_that_exits_stay(tmp_path: Path):
+    file, ids = tmp_path / "main.py", tmp_path / "ids"
+    file.write_text(KILLED)
+    for number, stays in ((9, False), (0, True)):
+        assert run_free(["python", str(file), str(ids), str(number)], "primitives") == -number
+        children = [child for child in psutil.process_iter() if child.pid == int(ids.read_text())]
+        assert any(map(lives, children)) is stays
+    children[0].kill()
+
+
 NAN_SCRIPT = """
 from libero.libero import benchmark
 from libero.libero.envs import OffScreenRenderEnv

@@ -66,8 +66,8 @@ def session_folder() -> Iterator[Path]:
 def running(words: Sequence[str], session: DropinSession, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Context manager that writes the session file to ``folder`` and runs a script, which must have ended on exit.
 
-    If this process is killed, a watching process kills the script and the processes that it started. Until then it
-    holds a lock. Raises RunError if the command is invalid.
+    If this process or the script is killed, a watching process kills the script and the processes that it started.
+    Until then it holds a lock. Raises RunError if the command is invalid.
     """
     if not words:
         raise RunError("no command given; expected 'assay libero -- python main.py ...'")
@@ -84,6 +84,7 @@ def running(words: Sequence[str], session: DropinSession, folder: Path) -> Itera
         watcher = subprocess.Popen(
             watch, stdin=subprocess.PIPE, pass_fds=[lock.fileno()], start_new_session=True
         )
+    process = None
     try:
         try:
             process = subprocess.Popen(command, env=environment, preexec_fn=BEFORE_EXEC)
@@ -94,7 +95,8 @@ def running(words: Sequence[str], session: DropinSession, folder: Path) -> Itera
             raise RunError(f"{words[0]} cannot be started: {error.strerror or error}{did}") from None
         yield process
     finally:
-        watcher.communicate(b"the script has ended")
+        exited = process is None or (process.returncode is not None and process.returncode >= 0)
+        watcher.communicate(b"the script has exited" if exited else b"")
 
 
 class ScriptStopper:

@@ -1,8 +1,8 @@
-"""Kills a script and all processes that it started, if the command that started the script is killed.
+"""Kills a script and all processes that it started, if the script or the command that started it is killed.
 
 A separate program that needs only the standard library, so that it starts in milliseconds. Its argument is an entry of
 the environment that the script's processes inherit; standard input is a pipe from the command. The command writes to
-the pipe once the script has ended. If the pipe is closed without that, the command was killed.
+the pipe once the script has exited. If the pipe is closed without that, one of them was killed.
 """
 
 from __future__ import annotations
