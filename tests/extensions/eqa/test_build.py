@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -162,9 +163,10 @@ def test_an_interrupted_build_is_resumed_and_ends_with_the_same_bytes(folder: Pa
 
 def test_results_for_other_settings_or_in_a_damaged_file_are_not_used(tmp_path: Path):
     file = tmp_path / PROGRESS
-    for settings, number in (("a", 1), ("b", 2), ("a", 1)):
+    for settings, number, recalled in (("a", 1, 1), ("b", 2, 2), ("a", 3, 1)):
+        arrays = {"x": np.array(number)}
         with closing(Progress(file, settings)) as progress:
-            assert progress.recall("key", lambda number=number: {"x": np.array(number)})["x"] == number
+            assert progress.recall("key", partial(dict, arrays))["x"] == recalled
     file.write_bytes(b"half of it")
     with pytest.raises(QuestionError, match=r"delete .* to start over"):
         Progress(file, "a")

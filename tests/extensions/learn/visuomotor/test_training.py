@@ -82,7 +82,7 @@ def test_an_interrupted_training_ends_with_the_same_network_and_other_options_ar
         train_to_file(mirrored, broken, settings, schedule)
     seen: list[int] = []
     with monkeypatch.context() as patch:
-        patch.setattr(training.training, "save_checkpoint", lambda *_: interrupt(TrainingProgress(4)))
+        patch.setattr("assay.support.training.save_checkpoint", lambda *_: interrupt(TrainingProgress(4)))
         with pytest.raises(KeyboardInterrupt):
             train_to_file(
                 frames, broken, settings, schedule, watch=lambda progress: seen.append(progress.step)
