@@ -17,7 +17,7 @@ from assay.extensions.eqa.actions import ActionLevel, Turning
 from assay.extensions.eqa.drafts import Draft, OptionMethod, Plan, Shot, WrongInstructions, plan_drafts
 from assay.extensions.eqa.episode import EpisodeSource, Tally
 from assay.extensions.eqa.pairs import PreparedEpisode, prepare_episodes
-from assay.extensions.eqa.progress import Progress, ResumableSource
+from assay.extensions.eqa.progress import Progress
 from assay.extensions.eqa.question import FOLDER_FILES, LETTERS, Question, QuestionError, QuestionKind, save
 from assay.extensions.eqa.views import CameraView, save_image, write_text
 from assay.support.files import making
@@ -90,8 +90,6 @@ def build(
         closing(Progress(folder / PROGRESS, identity)) as progress,
     ):
         for source in sources:
-            if isinstance(source, ResumableSource):
-                source.progress = progress
             tally = tallies[source.name] = Tally()
             ready = []
             for episode in prepare_episodes(

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from assay.extensions.eqa.question import QuestionError
 from assay.support.files import KeyValues
 
 Arrays = dict[str, np.ndarray]
-A = TypeVar("A", Arrays, Arrays | None)
 
 
 class Progress:
@@ -27,7 +26,7 @@ class Progress:
         with self._naming_the_file():
             self._results = KeyValues(file, "results", ("key",), ("content",), wal=False)
 
-    def recall(self, key: object, compute: Callable[[], A]) -> A:
+    def recall(self, key: object, compute: Callable[[], Arrays | None]) -> Arrays | None:
         """Return the stored result for a key, or compute a result and store it unless it is None."""
         digest = hashlib.sha256(repr((self._settings, key)).encode()).hexdigest()
         with self._naming_the_file():
@@ -55,10 +54,3 @@ class Progress:
             raise QuestionError(
                 f"{self._file} cannot be used: {error}; delete {self._file.parent} to start over"
             ) from None
-
-
-class ResumableSource:
-    """Base class of sources that store expensive episodes as they are made."""
-
-    progress: Progress | None = None
-    """Stored episodes; None to store none."""

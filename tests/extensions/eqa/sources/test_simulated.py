@@ -1,21 +1,15 @@
 from __future__ import annotations
 
-from contextlib import closing
-from dataclasses import fields
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from assay import tasks
 from assay.episodes import EpisodeSpec
 from assay.extensions.eqa.episode import SourceEpisode, Tally
-from assay.extensions.eqa.progress import Progress
 from assay.extensions.eqa.sources import open_source
 from assay.extensions.eqa.sources.simulated import DemoSource, feasible_tasks
 from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.runs.store import Store
-from assay.sim.world import SceneEnv
 
 
 def test_a_scene_offers_every_feasible_task():
@@ -61,25 +55,3 @@ def test_images_of_static_and_wrist_cameras_are_rendered(
     shots = [camera.read([0, 40]) for camera in (*again.exocentric, again.egocentric)]
     assert all(first.shape == (48, 48, 3) and not np.array_equal(first, last) for first, last in shots)
     assert np.array_equal(demonstrated.exocentric[0].read([40])[0], shots[0][1])
-
-
-def test_stored_episodes_are_not_simulated_again(
-    drawing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    def episode() -> tuple[SourceEpisode, Tally]:
-        source, tally = DemoSource(48, [("libero_goal/7", 3)]), Tally()
-        with closing(Progress(tmp_path / "progress.sqlite", ())) as source.progress:
-            return next(source.episodes(tally)), tally
-
-    simulated, first_tally = episode()
-    monkeypatch.setattr(SceneEnv, "reset", lambda *_: pytest.fail("simulated again"))
-    stored, tally = episode()
-    assert tally.counts == first_tally.counts
-    cameras = [(*each.exocentric, each.egocentric) for each in (simulated, stored)]
-    assert len(cameras[0]) == len(cameras[1]) == 5
-    for before, after in zip(*cameras, strict=True):
-        assert np.array_equal(before.read([0, 40]), after.read([0, 40]))
-    for field in fields(SourceEpisode):
-        if "centric" not in field.name:
-            pair = getattr(simulated, field.name), getattr(stored, field.name)
-            assert np.array_equal(*pair) if field.name in ("states", "hand_seen") else pair[0] == pair[1]

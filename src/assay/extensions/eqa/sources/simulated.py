@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, product
@@ -26,7 +26,6 @@ from assay import tasks
 from assay.episodes import At, EpisodeSpec, Outcome, Senses, Trajectory, rollout
 from assay.errors import AssayError, PlacementError, StateError
 from assay.extensions.eqa.episode import EPISODES_FOUND, SourceEpisode, Tally, state_fault
-from assay.extensions.eqa.progress import Arrays, ResumableSource
 from assay.extensions.eqa.sources.schema import NEAR
 from assay.perturb.words.rewordings.goals import alternatives
 from assay.policies.oracle.motion import CLOSED, OPEN, grip, move
@@ -105,11 +104,12 @@ class SimulatedCamera:
 
 
 class RolloutWatcher:
-    """Records the moments of a rollout."""
+    """Records the moments of a rollout and creates a `SourceEpisode` from them."""
 
     def __init__(self, compiled: SceneCache, scene: Scene, pack: str) -> None:
         self.world = compiled.world(scene, pack)
         """Simulation of the scene; callers must reset it."""
+        self._camera = partial(SimulatedCamera, compiled, scene, pack)
         self._states: list[np.ndarray] = []
         self._moments: list[Snapshot] = []
 
@@ -122,8 +122,8 @@ class RolloutWatcher:
         self._states.append(np.array([*observation.eef_position, *angles, opening]))
         self._moments.append(observation.moment)
 
-    def record(self, name: str, instruction: str, scene: str, goals: Mapping[str, Goal]) -> Arrays:
-        """Return the episode as arrays while the world is in its final state; ``goals`` maps instructions to goals."""
+    def episode(self, name: str, instruction: str, scene: str, goals: Mapping[str, Goal]) -> SourceEpisode:
+        """Create the episode while the world is in its final state; ``goals`` maps instructions to goals."""
 
         def is_achieved(goal: Goal) -> bool:
             try:
@@ -135,16 +135,18 @@ class RolloutWatcher:
         names = {model.camera(number).name for number in range(model.ncam)}
         static = [camera for camera in STATIC_CAMERAS if camera in names]
         visible, places = camera_coverage(model, self._moments, static)
-        return {
-            "texts": np.array([name, instruction, scene]),
-            "states": np.array(self._states),
-            "qpos": np.array([moment.qpos for moment in self._moments]),
-            "fixtures": np.array([moment.fixtures for moment in self._moments]),
-            "achieved": np.array([text for text, goal in goals.items() if is_achieved(goal)], dtype=str),
-            "cameras": np.array(static, dtype=str),
-            "visible": np.array(visible),
-            "places": np.array(places, dtype=str),
-        }
+        return SourceEpisode(
+            id=name,
+            instruction=instruction,
+            states=np.array(self._states),
+            exocentric=tuple(self._camera(camera, self._moments) for camera in static),
+            egocentric=self._camera(WRIST_CAMERA, self._moments),
+            scene=scene,
+            achieved=frozenset(text for text, goal in goals.items() if is_achieved(goal)),
+            hand_seen=visible,
+            places=places,
+            hand_place=WRIST_PLACE,
+        )
 
 
 def camera_coverage(
@@ -177,45 +179,13 @@ def camera_coverage(
     return tuple(visible), tuple(places)
 
 
-class SimulatedSource(ResumableSource):
-    """Base class of sources that simulate episodes."""
-
-    def __init__(self, size: int) -> None:
-        self.compiled = SceneCache(size)
-
-    def episode(
-        self, key: object, scene: Scene, pack: str, simulate: Callable[[RolloutWatcher], Arrays]
-    ) -> SourceEpisode:
-        """Return the episode that an interrupted build has stored, or that ``simulate`` records."""
-
-        def compute() -> Arrays:
-            return simulate(RolloutWatcher(self.compiled, scene, pack))
-
-        stored = compute() if self.progress is None else self.progress.recall(key, compute)
-        moments = [Snapshot(*poses) for poses in zip(stored["qpos"], stored["fixtures"], strict=True)]
-        camera = partial(SimulatedCamera, self.compiled, scene, pack, moments=moments)
-        name, instruction, where = stored["texts"].tolist()
-        return SourceEpisode(
-            id=name,
-            instruction=instruction,
-            states=stored["states"],
-            exocentric=tuple(camera(name=static) for static in stored["cameras"].tolist()),
-            egocentric=camera(name=WRIST_CAMERA),
-            scene=where,
-            achieved=frozenset(stored["achieved"].tolist()),
-            hand_seen=tuple(stored["visible"]),
-            places=tuple(stored["places"].tolist()),
-            hand_place=WRIST_PLACE,
-        )
-
-
-class RunSource(SimulatedSource):
+class RunSource:
     """The successful episodes of a stored run, replayed."""
 
     rules = RULES
 
     def __init__(self, path: Path, size: int = 256) -> None:
-        super().__init__(size)
+        self.compiled = SceneCache(size)
         self.name = path.stem
         with Store.reading(path) as store:
             frame = store.frame()
@@ -255,22 +225,19 @@ class RunSource(SimulatedSource):
 
     def _replay(self, spec: EpisodeSpec, path: Trajectory) -> SourceEpisode:
         task = LIBERO_WORLD.task(spec)
-        goals = self._goals[task.scene, spec.pack]
-        number = list(self._goals).index((task.scene, spec.pack)) + 1
-
-        def replay(watcher: RolloutWatcher) -> Arrays:
-            world = watcher.world
-            senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
-            start = initial_state(world, spec)
-            watcher(world.reset(start))
-            for action in path.actions:
-                watcher(world.step(senses.act(action, world.steps)))
-            # Tasks may share a scene, and then one initial state.
-            layout = hashlib.sha256(np.round(start.vector, 4).tobytes()).hexdigest()[:12]
-            return watcher.record(spec.key, task.instruction.text, f"scene {number} {layout}", goals)
-
-        key = (self.name, spec.key, hashlib.sha256(path.actions.tobytes()).hexdigest(), number, *goals)
-        return self.episode(key, task.scene, spec.pack, replay)
+        watcher = RolloutWatcher(self.compiled, task.scene, spec.pack)
+        world = watcher.world
+        senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
+        start = initial_state(world, spec)
+        watcher(world.reset(start))
+        for action in path.actions:
+            watcher(world.step(senses.act(action, world.steps)))
+        key = task.scene, spec.pack
+        # Tasks may share a scene, and then one initial state.
+        layout = hashlib.sha256(np.round(start.vector, 4).tobytes()).hexdigest()[:12]
+        scene = f"scene {list(self._goals).index(key) + 1} {layout}"
+        text = task.instruction.text
+        return watcher.episode(spec.key, text, scene, self._goals[key])
 
 
 SCENES: tuple[tuple[str, int], ...] = (
@@ -293,7 +260,7 @@ TOUR_TURN_DEG = np.array([32.0, 28.0, 40.0])
 MAX_LEG_STEPS = 70
 
 
-class DemoSource(SimulatedSource):
+class DemoSource:
     """Oracle episodes and tours on the built-in assets."""
 
     name = "demo"
@@ -302,7 +269,7 @@ class DemoSource(SimulatedSource):
     def __init__(
         self, size: int = 256, scenes: Sequence[tuple[str, int]] = SCENES, tours: int = TOURS
     ) -> None:
-        super().__init__(size)
+        self.compiled = SceneCache(size)
         self.scenes = scenes
         self.tours = tours
 
@@ -318,65 +285,52 @@ class DemoSource(SimulatedSource):
             scene_tasks = feasible_tasks(tasks.load(task_id))
             goals = {task.instruction.text: task.goal for task in scene_tasks}
             for task in scene_tasks:
-                name = f"{task_id} seed {seed}: {task.instruction.text}"
-                yield from self._simulate(name, task, partial(self._perform, name, task, seed, goals), tally)
-            for axis, number in product(range(len(TOUR_AXES)), range(self.tours)):
-                name = f"{task_id} seed {seed}: tour {number + 1} about {TOUR_AXES[axis]}"
-                tour = partial(self._tour, name, task_id, seed, axis, number)
-                yield from self._simulate(name, scene_tasks[0], tour, tally)
+                tally.add(EPISODES_FOUND)
+                text = task.instruction.text
+                name = f"{task_id} seed {seed}: {text}"
+                watcher = RolloutWatcher(self.compiled, task.scene, PACK)
+                try:
+                    env = SceneEnv(watcher.world, task, watcher.world.sample(seed))
+                    episode = rollout(env, Oracle(), EpisodeSpec(task_id, seed, PACK), watch=watcher)
+                except (PlacementError, StateError) as error:
+                    tally.add("episode: cannot be set up", f"{name}: {error}")
+                    continue
+                if episode.outcome is not Outcome.SUCCESS:
+                    tally.add("episode: the oracle failed", name)
+                    continue
+                yield watcher.episode(name, text, f"{task_id} {seed}", goals)
+            yield from self._tours(task_id, seed, tally)
 
-    def _simulate(
-        self, name: str, task: Task, simulate: Callable[[RolloutWatcher], Arrays], tally: Tally
-    ) -> Iterator[SourceEpisode]:
-        """Yield an episode, or tally the reason why there is none."""
-        tally.add(EPISODES_FOUND)
-        try:
-            episode = self.episode((self.name, name), task.scene, PACK, simulate)
-        except (PlacementError, StateError) as error:
-            tally.add("episode: cannot be set up", f"{name}: {error}")
-        except _OracleError:
-            tally.add("episode: the oracle failed", name)
-        else:
-            yield episode
-
-    @staticmethod
-    def _perform(
-        name: str, task: Task, seed: int, goals: Mapping[str, Goal], watcher: RolloutWatcher
-    ) -> Arrays:
-        """Let the oracle perform a task."""
-        env = SceneEnv(watcher.world, task, watcher.world.sample(seed))
-        episode = rollout(env, Oracle(), EpisodeSpec(task.id, seed, PACK), watch=watcher)
-        if episode.outcome is not Outcome.SUCCESS:
-            raise _OracleError
-        return watcher.record(name, task.instruction.text, f"{task.id} {seed}", goals)
-
-    @staticmethod
-    def _tour(name: str, task_id: str, seed: int, axis: int, number: int, watcher: RolloutWatcher) -> Arrays:
-        """Move the gripper between positions above the table."""
-        world = watcher.world
-        watcher(world.reset(world.sample(seed)))
-        # Every leg changes sides in two or three of: forward, left, up, rotation, gripper.
-        rng = stream("eqa", "tour", task_id, seed, axis, number)
-        side = rng.choice([-1.0, 1.0], 5)
-        scene = SceneState(world)
-        start, home = scene.gripper_pose()
-        for leg in range(TOUR_LEGS):
-            place = start + TOUR_MIDDLE_M + TOUR_REACH_M * side[:3]
-            turn = Rotation.from_rotvec(np.eye(3)[axis] * TOUR_TURN_DEG[axis] * side[3], degrees=True)
-            gripper = OPEN if side[4] > 0 else CLOSED
-            motion = move(scene, place, turn.as_matrix() @ home, gripper, steps=MAX_LEG_STEPS)
-            for action in chain(motion, grip(scene, gripper, steps=6)):
-                watcher(world.step(action))
-            count = int(rng.integers(2, 4))
-            chosen = rng.choice(5, count, replace=False)
-            if leg % 2 == 0 and 3 not in chosen:  # the rotation changes at least on every other leg
-                chosen[0] = 3
-            side[chosen] *= -1.0
-        return watcher.record(name, "", f"{task_id} {seed}", {})
-
-
-class _OracleError(Exception):
-    """Raised when the oracle does not solve a task."""
+    def _tours(self, task_id: str, seed: int, tally: Tally) -> Iterator[SourceEpisode]:
+        task = tasks.load(task_id)
+        for axis, number in product(range(len(TOUR_AXES)), range(self.tours)):
+            tally.add(EPISODES_FOUND)
+            name = f"{task_id} seed {seed}: tour {number + 1} about {TOUR_AXES[axis]}"
+            watcher = RolloutWatcher(self.compiled, task.scene, PACK)
+            world = watcher.world
+            try:
+                watcher(world.reset(world.sample(seed)))
+            except (PlacementError, StateError) as error:
+                tally.add("episode: cannot be set up", f"{name}: {error}")
+                continue
+            # Every leg changes sides in two or three of: forward, left, up, rotation, gripper.
+            rng = stream("eqa", "tour", task_id, seed, axis, number)
+            side = rng.choice([-1.0, 1.0], 5)
+            scene = SceneState(world)
+            start, home = scene.gripper_pose()
+            for leg in range(TOUR_LEGS):
+                place = start + TOUR_MIDDLE_M + TOUR_REACH_M * side[:3]
+                turn = Rotation.from_rotvec(np.eye(3)[axis] * TOUR_TURN_DEG[axis] * side[3], degrees=True)
+                gripper = OPEN if side[4] > 0 else CLOSED
+                motion = move(scene, place, turn.as_matrix() @ home, gripper, steps=MAX_LEG_STEPS)
+                for action in chain(motion, grip(scene, gripper, steps=6)):
+                    watcher(world.step(action))
+                count = int(rng.integers(2, 4))
+                chosen = rng.choice(5, count, replace=False)
+                if leg % 2 == 0 and 3 not in chosen:  # the rotation changes at least on every other leg
+                    chosen[0] = 3
+                side[chosen] *= -1.0
+            yield watcher.episode(name, "", f"{task_id} {seed}", {})
 
 
 def feasible_tasks(task: Task) -> list[Task]:
