@@ -32,8 +32,8 @@ import numpy as np
 import psutil
 from tests.model_server import ModelServer, Reply
 
-from assay.extensions.dropin.executor import WATCH
 from assay.runs.store import Store
+from assay.support.processes import WATCH
 from assay.support.streams import stream
 
 ORPHAN_TIMEOUT_S = 5.0
@@ -59,6 +59,12 @@ RESTART_AT_ONCE = 0.3
 """Probability that a killed command is restarted before its processes have ended."""
 TEMPORARY = (".part", "-wal", "-shm", "-journal", ".training")
 """Suffixes of files that a command must not leave behind."""
+
+
+FOREIGN = ("ray", "torchinductor")
+"""Start of the names of files that Ray and PyTorch leave in the folder for temporary files."""
+MAX_QUICK_TRIALS = 3
+"""Maximum number of trials per turn if a command always ends before it is killed."""
 
 
 @dataclass(slots=True)
@@ -345,7 +351,8 @@ class Trials:
             tally.problems.append(f"{name}, turn {turn}: {_first_difference(reference.facts, facts)}")
         else:
             tally.equal += 1
-        leftovers = [path for path in (place / "t").iterdir() if not path.name.startswith("ray")]
+        paths = (place / "t").iterdir()
+        leftovers = [path for path in paths if not path.name.startswith(FOREIGN)]
         for part in ("work", "cache"):
             paths = (place / part).rglob("*")
             leftovers += [path for path in paths if path.name.endswith(TEMPORARY) or ".fetching" in path.name]
@@ -391,7 +398,11 @@ def kill_in_turn(
             if _sums(tallies)["kills"] >= kills or time.monotonic() > deadline:
                 return
             name = names[turn % len(names)]
-            tallies[name].add(trials.trial(name, turn, deadline, times))
+            for _ in range(MAX_QUICK_TRIALS):
+                tally = trials.trial(name, turn, deadline, times)
+                tallies[name].add(tally)
+                if tally.kills:
+                    break
             if out is not None:
                 out.parent.mkdir(parents=True, exist_ok=True)
                 out.write_text(json.dumps({key: asdict(tally) for key, tally in tallies.items()}, indent=1))
@@ -429,7 +440,7 @@ def _kill_child(
 ) -> None:
     """Kill a random process of a trial other than the driver, if there is one.
 
-    The watcher of a script is spared: if it and the driver are killed, nothing ends the processes of the script.
+    The watcher of a script or of Ray is spared: if it and the driver are killed, nothing ends their processes.
     """
     with suppress(psutil.Error):  # a process may end at any time
         children = [

@@ -32,6 +32,7 @@ from assay.errors import RunError
 
 # The server imports this module before it asks the kernel to end it with its parent, so imports here must be quick.
 if TYPE_CHECKING:
+    import subprocess
     from concurrent.futures import ProcessPoolExecutor
     from tempfile import TemporaryDirectory
 
@@ -250,3 +251,19 @@ def end_with_parent(wanted: bool) -> None:
 
 BEFORE_EXEC = partial(end_with_parent, True) if sys.platform == "linux" else None
 """Argument ``preexec_fn`` of `subprocess` for programs that end when the thread that started them ends."""
+
+
+WATCH = Path(__file__).with_name("watch.py")
+
+
+def start_watcher(entry: str, *descriptors: int) -> subprocess.Popen[bytes]:
+    """Start a process that kills all processes with an ``entry`` in their environment when this process is killed.
+
+    It also does so when its standard input is closed without a message. Until then it keeps ``descriptors`` open.
+    On systems other than Linux it kills nothing.
+    """
+    import subprocess
+
+    command = [sys.executable, "-I", "-S", str(WATCH), entry]
+    # In a new session, it does not receive the terminal's signals.
+    return subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=descriptors, start_new_session=True)

@@ -26,6 +26,7 @@ from assay.extensions.dropin.session import MARK, SuiteTask, group_specs
 from assay.runs.execute import execute
 from assay.runs.options import RunOptions
 from assay.runs.store import Store
+from assay.support.processes import WATCH
 
 STEPS = 6
 SCRIPT = f"""
@@ -240,7 +241,7 @@ def test_a_script_and_its_processes_end_with_a_killed_command_before_the_next_st
     command = [sys.executable, "-m", "assay", "libero", "--", "python", str(file)]
     driver = psutil.Popen(command, env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE)
     grandchild = psutil.Process(int(driver.stdout.readline()))
-    (watcher,) = (child for child in driver.children() if str(executor.WATCH) in child.cmdline())
+    (watcher,) = (child for child in driver.children() if str(WATCH) in child.cmdline())
     (script,) = (child for child in driver.children() if str(file) in child.cmdline())
     watcher.suspend()
     driver.kill()

@@ -28,10 +28,8 @@ from assay.runs.schedulers.plan import Scheduler
 from assay.sim.packs.registry import PACKS
 from assay.support.console import number_of, say
 from assay.support.files import file_lock, leftovers, scratch_folder
-from assay.support.processes import BEFORE_EXEC
+from assay.support.processes import BEFORE_EXEC, start_watcher
 
-WATCH = Path(__file__).with_name("watch.py")
-"""Program that kills the script if this process is killed."""
 PREFIX, SESSION, LOCK = "assay-libero-", "session.json", "script.lock"
 """Start of the names of session folders, and files in them; the lock is held until the script has ended."""
 POLL_S = 0.5
@@ -77,13 +75,9 @@ def running(words: Sequence[str], session: DropinSession, folder: Path) -> Itera
     before = os.environ.get("PYTHONPATH")
     path = os.pathsep.join([str(PATH), *([before] if before else [])])
     environment = {**os.environ, VARIABLE: str(file), "PYTHONPATH": path}
-    watch = [sys.executable, "-I", "-S", str(WATCH), f"{VARIABLE}={file}"]
     with (folder / LOCK).open("w") as lock:
         lock_descriptor(lock.fileno(), blocking=False)
-        # In a new session, it does not receive the terminal's signals.
-        watcher = subprocess.Popen(
-            watch, stdin=subprocess.PIPE, pass_fds=[lock.fileno()], start_new_session=True
-        )
+        watcher = start_watcher(f"{VARIABLE}={file}", lock.fileno())
     process = None
     try:
         try:

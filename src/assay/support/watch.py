@@ -1,8 +1,8 @@
-"""Kills a script and all processes that it started, if the script or the command that started it is killed.
+"""Kills all processes with an entry in their environment, and their descendants, when standard input is closed.
 
-A separate program that needs only the standard library, so that it starts in milliseconds. Its argument is an entry of
-the environment that the script's processes inherit; standard input is a pipe from the command. The command writes to
-the pipe once the script has exited. If the pipe is closed without that, one of them was killed.
+A separate program that needs only the standard library, so that it starts in milliseconds. Its argument is the entry;
+standard input is a pipe from the process that starts it, and is also closed when that process is killed. A message in
+the pipe means that nothing is to be killed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ POLL_S = 0.1
 """Interval between searches for processes, in seconds."""
 
 
-def script_processes(entry: bytes) -> set[int]:
-    """Return the ids of all processes with an entry in their environment, and of their descendants; Linux only."""
+def processes_with(entry: bytes) -> set[int]:
+    """Return the ids of the processes with an entry in their environment, and of their descendants; Linux only."""
     ids, parents = set(), {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # the process has ended, or belongs to another user
@@ -33,7 +33,7 @@ def script_processes(entry: bytes) -> set[int]:
 
 
 if __name__ == "__main__" and not sys.stdin.buffer.read():
-    while processes := script_processes(os.fsencode(sys.argv[1])):
+    while processes := processes_with(os.fsencode(sys.argv[1])):
         for process in processes:
             with suppress(OSError):
                 os.kill(process, signal.SIGKILL)
