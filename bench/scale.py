@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from assay import tasks
-from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Trajectory
+from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Trajectory, world_of
 from assay.episodes.episode import Aftermath, SideEffects
 from assay.experiments.base import load_experiment
 from assay.runs.store import Store
@@ -134,6 +134,7 @@ def write_run(path: Path, episodes: int, *, seed: int, trajectories: float = 1.0
             experiment="pro",
             policy=f"synthetic?seed={seed}",
             pack="primitives",
+            world=world_of(plan[0].task).traits.as_json(),
             settings={},
             plugins=[],
             refused=refused,

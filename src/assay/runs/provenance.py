@@ -119,11 +119,13 @@ FIRST = ("experiment", "conditions", "policy", "label", "settings", "world", "pa
 """Metadata values that are listed first."""
 MAX_LISTED = 10
 """Maximum length of a list that is shown in full; for a longer list, only the length is shown."""
+MAX_VALUES = 100
+"""Maximum number of values that are shown; Assay itself records about twenty."""
 _DIGEST = re.compile(r"\b[0-9a-f]{16,}\b")
 
 
 def describe_meta(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the name and text of every non-empty value in a run's meta table."""
+    """Return the name and text of the non-empty values in a run's meta table, and the number of those left out."""
     values = {name: meta[name] for name in FIRST if name in meta} | dict(meta)
     values.pop("refused", None)  # printed by condition
     if values.get("conditions") == ["*"]:
@@ -132,8 +134,9 @@ def describe_meta(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
         values["world"] = (values["world"] or {}).get("name")
     if "started" in values:
         values["started"] = in_utc(str(values["started"] or ""))
-    texts = {name.replace("_", " "): _text(value) for name, value in values.items()}
-    return [(name, text) for name, text in texts.items() if text]
+    texts = {name.replace("_", " "): _text(values[name]) for name in [*values][:MAX_VALUES]}
+    left_out = [("...", f"and {count} more values")] if (count := len(values) - MAX_VALUES) > 0 else []
+    return [*((name, text) for name, text in texts.items() if text), *left_out]
 
 
 def in_utc(time: str) -> str:
@@ -160,6 +163,8 @@ def _text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, Mapping):
+        if len(value) > MAX_VALUES:
+            return f"{len(value)} values"
         parts = {name: _text(part) for name, part in value.items()}
         return ", ".join(f"{name}={part}" for name, part in parts.items() if part)
     if isinstance(value, list | tuple):
