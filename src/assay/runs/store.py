@@ -274,7 +274,7 @@ class Store(AbstractContextManager["Store"]):
         more = size - self.path.stat().st_size
         try:
             with lock_file(self.path).open("ab") as reserve:
-                for _ in range(0, more, RESERVE_BYTES):
+                for _ in range(RESERVE_BYTES, more, RESERVE_BYTES):
                     reserve.write(os.urandom(RESERVE_BYTES))
         except OSError as error:
             reason = _DISK_FULL if _is_full(error) else f"cannot be written: {error.strerror or error}"

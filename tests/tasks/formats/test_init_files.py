@@ -180,6 +180,16 @@ def test_arrays_in_numpy_format_are_read_and_objects_and_text_rejected(tmp_path:
         reject(file)
 
 
+@pytest.mark.parametrize("ending", ["init", "pruned_init.npz"])
+def test_a_header_that_declares_more_than_the_file_holds_is_rejected(tmp_path: Path, ending: str):
+    file = tmp_path / f"a.{ending}"
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776,)}\n"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("states.npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header)
+    with pytest.raises(StateError, match="declares 8796093022208 bytes of numbers but contains 0"):
+        read_states(file)
+
+
 def damage(compression: int, change: Callable[[bytearray, int], None]) -> bytes:
     """An archive changed at the offset of its directory."""
     numbers = pickle.dumps(np.random.default_rng(0).random((40, 40)), protocol=2)
