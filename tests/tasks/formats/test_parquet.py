@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import polars as pl
@@ -31,9 +30,8 @@ def test_a_file_that_makes_polars_panic_or_abort_is_rejected_in_one_line(
     file: Path, capfd: pytest.CaptureFixture[str]
 ):
     raw = file.read_bytes()
-    for place in range(4, 700, 9):
-        content = raw[:place] + b"\xff" * 9 + raw[place + 9 :]
-        file.write_bytes(content)
+    for place in range(220, 450):  # the headers of pages
+        file.write_bytes(raw[:place] + b"\xff" + raw[place + 1 :])
         try:
             read_parquet(file)
         except ValueError as error:
@@ -43,12 +41,9 @@ def test_a_file_that_makes_polars_panic_or_abort_is_rejected_in_one_line(
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_table_that_would_not_fit_into_memory_is_rejected(file: Path):
-    rows = parquet.MAX_TABLE_BYTES // 8 + 1
-    pl.select(index=pl.repeat(0, rows // 8, dtype=pl.Int64)).write_parquet(file)
-    assert file.stat().st_size < 2**20
-    for number in range(8):  # eight files are one table
-        shutil.copy(file, file.with_name(f"b{number}.parquet"))
-    file = file.with_name("b*.parquet")
-    with pytest.raises(ValueError, match="bytes of memory allowed"):
+def test_a_table_that_would_not_fit_into_memory_is_rejected(file: Path, monkeypatch: pytest.MonkeyPatch):
+    pl.select(index=pl.repeat(0, 100_000, dtype=pl.Int64)).write_parquet(file)
+    assert file.stat().st_size < 10_000
+    monkeypatch.setattr(parquet, "MAX_TABLE_BYTES", 700_000)
+    with pytest.raises(ValueError, match="more than the 700000 bytes of memory allowed"):
         read_parquet(file)

@@ -33,7 +33,7 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFra
     Raises ValueError if a file cannot be read.
     """
     try:
-        content = _reader(os.getpid()).submit(_read, str(path), columns).result()
+        content = _reader(os.getpid()).submit(_read, str(path), columns, MAX_TABLE_BYTES).result()
     except BrokenProcessPool:
         _reader.cache_clear()
         raise ValueError(f"{path} is damaged, or needs too much memory") from None
@@ -58,14 +58,14 @@ def _confine() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (_MAX_PROCESS_BYTES, _MAX_PROCESS_BYTES))
 
 
-def _read(path: str, columns: Sequence[str] | None) -> bytes:
+def _read(path: str, columns: Sequence[str] | None, most: int) -> bytes:
     """Return columns of Parquet files in the IPC format of Arrow."""
     try:
         frame = pl.scan_parquet(path).select(columns or pl.all()).collect()
     except BaseException as error:  # includes panics
         raise ValueError(f"{path}: {one_line(error)}") from None
-    if frame.estimated_size() > MAX_TABLE_BYTES:
-        raise ValueError(f"{path} needs more than the {MAX_TABLE_BYTES} bytes of memory allowed")
+    if frame.estimated_size() > most:
+        raise ValueError(f"{path} needs more than the {most} bytes of memory allowed")
     content = io.BytesIO()
     frame.write_ipc(content)
     return content.getvalue()
