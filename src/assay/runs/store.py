@@ -548,8 +548,7 @@ def _check(path: Path, connection: sqlite3.Connection, *, whole: bool = True) ->
         raise RunError(
             f"{path}: not a run created by Assay: it has the {foreign[0]} {str(foreign[1])[:40]!r}"
         )
-    now = signature(path)
-    if not whole or _checked.get(path) == now:
+    if not whole or _checked.get(path) == (now := signature(path)):
         return
     (problem,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     (invalid,) = connection.execute(INVALID).fetchone()

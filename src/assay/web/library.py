@@ -22,7 +22,7 @@ from assay.measures.frames import ACTIONS, OBJECTS, START, pairs
 from assay.measures.result import Missing, attempt
 from assay.measures.success.rates import rates
 from assay.measures.words.paraphrase import grid
-from assay.runs.rows import COLUMNS, FRAME, with_labels
+from assay.runs.rows import COLUMNS, FRAME, read_rows, with_labels
 from assay.runs.store import SUFFIX, Store, lock_file, signature
 from assay.support.files import is_locked
 from assay.support.stats.intervals import Interval
@@ -140,7 +140,9 @@ class Library:
         """Summarise the runs that are new, have changed, or could not be read before."""
         marks, known = {file: signature(file) for file in files}, self._summaries
         changed = [
-            file for file in marks if file not in known or known[file][0] != marks[file] or known[file][1].problem
+            file
+            for file in marks
+            if file not in known or known[file][0] != marks[file] or known[file][1].problem
         ]
         fresh = dict(summarise_runs(changed))
         self._summaries = {
@@ -241,8 +243,8 @@ def measure_progress(path: Path) -> dict[str, Any]:
 
 def _read_rate_frame(run: OpenRun) -> pl.DataFrame:
     """Read only the episode columns needed for a run's success rates; reading all columns would be much slower."""
-    rows = run.rows(f"SELECT {', '.join(_RATE_COLUMNS)} FROM ({FRAME})")
-    frame = pl.DataFrame(rows, schema={name: COLUMNS[name] for name in _RATE_COLUMNS}, orient="row")
+    cursor = run.db.execute(f"SELECT {', '.join(_RATE_COLUMNS)} FROM ({FRAME})")
+    frame = read_rows(cursor, {name: COLUMNS[name] for name in _RATE_COLUMNS})
     return with_labels(frame).drop(*run.store.world.start_columns, strict=False)
 
 

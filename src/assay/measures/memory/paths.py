@@ -123,7 +123,9 @@ class StoredPaths:
         """Return the trajectories of these episodes, with all points in memory. Raises RunError if they changed."""
         wanted = np.unique(np.concatenate(ids))
         part = Paths.of(self._read(wanted.tolist()))
-        if not np.array_equal(part.ids, wanted) or not np.array_equal(part.lengths(wanted), self.lengths(wanted)):
+        if not np.array_equal(part.ids, wanted) or not np.array_equal(
+            part.lengths(wanted), self.lengths(wanted)
+        ):
             raise RunError("the run changed while its trajectories were read")
         return part
 
