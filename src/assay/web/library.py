@@ -120,24 +120,25 @@ class Library:
             text = os.fsencode(name).decode(errors="replace")
             if any(part.startswith(".") for part in relative.parts):
                 continue
+            if text != name:
+                runs.append(RunSummary(text, problem="the file name is not valid UTF-8"))
+                continue
             try:
-                if text != name:
-                    raise NotFoundError("the file name is not valid UTF-8")
                 files[name] = self.path(name)
-            except NotFoundError as error:
+            except NotFoundError:
                 problem = "it is a folder" if path.is_dir() else "it is a link to a file outside the folder"
-                runs.append(RunSummary(text, problem=str(error) if text != name else problem))
+                runs.append(RunSummary(name, problem=problem))
         with self._lock:  # of two simultaneous requests the second uses the results of the first
-            self._update([*files.values()])
+            self._summaries = summaries = self._update([*files.values()])
         for name, file in files.items():
-            _, summary = self._summaries[file]
+            _, summary = summaries[file]
             link = "" if summary.problem else run_address(name)
             runs.append(replace(summary, name=name, link=link, running=bool(link) and is_running(file)))
         runs.sort(key=lambda run: run.name)
         return sorted(runs, key=lambda run: (not run.problem, str(run.meta.get("started", ""))), reverse=True)
 
-    def _update(self, files: Sequence[Path]) -> None:
-        """Summarise the runs that are new, have changed, or could not be read before."""
+    def _update(self, files: Sequence[Path]) -> dict[Path, tuple[tuple[int, ...], RunSummary]]:
+        """Return ``_summaries``, after reading the runs that are new, have changed, or could not be read before."""
         marks, known = {file: signature(file) for file in files}, self._summaries
         changed = [
             file
@@ -145,9 +146,7 @@ class Library:
             if file not in known or known[file][0] != marks[file] or known[file][1].problem
         ]
         fresh = dict(summarise_runs(changed))
-        self._summaries = {
-            file: (mark, fresh[file]) if file in fresh else known[file] for file, mark in marks.items()
-        }
+        return {file: (mark, fresh[file]) if file in fresh else known[file] for file, mark in marks.items()}
 
 
 def summarise_runs(files: Sequence[Path]) -> Iterator[tuple[Path, RunSummary]]:
@@ -177,8 +176,8 @@ def _read_summary(file: Path) -> tuple[RunSummary, pl.DataFrame]:
         outcomes, meta = store.outcome_frame(), store.meta
         errors = int((outcomes["outcome"] == "error").sum())
         summary = RunSummary("", meta=meta, planned=store.planned, done=len(outcomes), errors=errors)
-        ignored = {*store.world.start_columns} & {*outcomes.columns}
-        return summary, outcomes.drop(ignored) if ignored else outcomes
+        has_wordings = "instruction" not in store.world.start_columns
+        return summary, outcomes if has_wordings else outcomes.drop("instruction")
 
 
 def _rate(runs: Sequence[pl.DataFrame]) -> dict[tuple[int, bool], ListedRate]:
