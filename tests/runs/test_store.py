@@ -14,9 +14,9 @@ from assay.episodes import Outcome
 from assay.errors import RunError
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
+from assay.runs import rows
 from assay.runs import store as store_module
 from assay.runs.shards import merge
-from assay.runs import rows
 from assay.runs.store import Store
 
 WORDS = Experiment(

@@ -17,8 +17,8 @@ stopped            conditions that were decided early, and by which rule
 meta               provenance: one JSON value per name
 
 The database is in WAL mode while it is written, and a single file once it is closed. Only one process can write at a
-time. Opening a file checks its application id, schema version and integrity, and that every row can be decoded; lists of
-runs skip the last two.
+time. Opening a file checks its application id, schema version and integrity, and that every row can be decoded. Lists
+of runs skip the last two.
 """
 
 from __future__ import annotations
