@@ -7,8 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from assay.measures.failure.near_far import failures
+from assay.measures.memory import paths
 from assay.measures.memory.memorisation import Calls, Memorisation, memorisation
-from assay.measures.memory.paths import Paths
+from assay.measures.memory.paths import Paths, StoredPaths
 from assay.measures.result import MeasureError
 
 PLACES = {"libero_goal/1": (0.3, 0.1, 0.1), "libero_goal/4": (-0.1, 0.3, 0.1)}
@@ -61,6 +63,22 @@ def test_replaying_policy_scores_one(run, made):
     assert {each.group: each.index for each in found.axes} == {"words": 1.0, "world": 1.0}
     assert all(each.interval.low > 0.7 for each in found.axes)
     assert found.unjudged == {} and found.by_label == 12, "no positions are recorded of the displacements"
+
+
+def test_paths_read_in_blocks_give_the_same_results_and_are_never_all_in_memory(run, made, monkeypatch):
+    store = run(episodes(made, control=usual, changed=usual))
+    whole, counts = Paths.of(store.trajectories()), []
+
+    def read(ids):
+        counts.append(None if ids is None else len(ids))
+        return store.trajectories(ids)
+
+    monkeypatch.setattr(paths, "BLOCK", 5)
+    stored = StoredPaths(read)
+    for judge in (memorisation, failures):
+        assert judge(store.frame(), stored).as_json() == judge(store.frame(), whole).as_json()
+    most = paths.BLOCK * 2 + paths.MOST_CONTROLS  # with their controls, and those of the task
+    assert counts[0] is None and len(counts) > 4 and max(counts[1:]) <= most < len(whole.ids)
 
 
 def test_policy_that_memorised_tasks_but_not_seeds_scores_high(run, made):

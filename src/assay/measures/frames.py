@@ -40,6 +40,8 @@ PAIR = ("task", "seed")
 """Columns that a perturbed episode shares with its control."""
 START = ("task", "start")
 """Columns that identify a start; episodes with the same start are not independent."""
+CLUSTER = (*START, "seed", "condition", "instruction")
+"""Columns from which it follows which episodes are independent."""
 IN_ANOTHER_WORLD = pl.col("axis").str.split("+").list.contains("world").fill_null(False)
 """Whether the axis of a row includes ``world``."""
 
@@ -61,6 +63,11 @@ def valid_rows(frame: pl.DataFrame) -> pl.DataFrame:
     if not len(rows):
         raise MeasureError(f"all {len(frame)} episodes ended in an error")
     return rows
+
+
+def narrow(frame: pl.DataFrame, *names: str) -> pl.DataFrame:
+    """Return only these columns, where they exist: several copies of all columns of a large run exceed the memory."""
+    return frame.select(name for name in frame.columns if name in names)
 
 
 def group_rows(rows: pl.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:

@@ -48,16 +48,23 @@ class RunData:
         """All recorded episodes, one row each, as `Store.frame` returns them: labels are columns."""
         self.frame = self.whole.drop(*self.world.start_columns, strict=False)
         """All recorded episodes, without the columns that the start determines: they do not distinguish variants."""
-        self.plausible = plausible(self.frame)
-        """Rows in which success is expected."""
-        self.perturbed = self.plausible.filter(pl.col("condition") != CONTROL)
-        """Perturbed rows in which success is expected."""
         self.meta = store.meta
         """Provenance and plan of the run."""
         self.counts = store.counts()
         """Number of episodes by condition: planned, done, success, failure, error."""
         self.stopped = store.stopped
         """Conditions that were stopped early, with the stopping rule and its statistics."""
+
+    # Not kept: each copy of the rows of a large run takes a hundred megabytes.
+    @property
+    def plausible(self) -> pl.DataFrame:
+        """Rows in which success is expected."""
+        return plausible(self.frame)
+
+    @property
+    def perturbed(self) -> pl.DataFrame:
+        """Perturbed rows in which success is expected."""
+        return self.plausible.filter(pl.col("condition") != CONTROL)
 
     @cached_property
     def changed(self) -> pl.DataFrame:

@@ -17,7 +17,8 @@ stopped            conditions that were decided early, and by which rule
 meta               provenance: one JSON value per name
 
 The database is in WAL mode while it is written, and a single file once it is closed. Only one process can write at a
-time. Opening a file checks its application id, schema version and integrity, and that every row can be decoded.
+time. Opening a file checks its application id, schema version and integrity, and that every row can be decoded. Lists
+of runs skip the last two.
 """
 
 from __future__ import annotations
@@ -612,8 +613,7 @@ def _check(path: Path, connection: sqlite3.Connection, *, whole: bool = True) ->
             f"{path}: not a run created by Assay: it has the {foreign[0]} {str(foreign[1])[:40]!r}"
         )
     _check_meta(path, connection)
-    now = signature(path)
-    if not whole or _checked.get(path) == now:
+    if not whole or _checked.get(path) == (now := signature(path)):
         return
     (problem,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     (invalid,) = connection.execute(INVALID).fetchone()

@@ -70,6 +70,11 @@ MIN_SPREADS = 4
 """Minimum displacement that requires a different trajectory, as a multiple of the spread."""
 MIN_CONTROL_SPREADS = 2
 """Minimum distance between a control's trajectory and standing still, as a multiple of the spread."""
+_USED = (
+    *("id", "task", "seed", "start", "condition", "outcome", "truth", "initial_positions", "events"),
+    *("axis", "plausible", "guessable", "distance", "asked_goal"),
+)
+"""Columns of a run that are read."""
 
 
 class Calls(StrEnum):
@@ -158,6 +163,7 @@ def memorisation(frame: pl.DataFrame, paths: AnyPaths) -> Memorisation:
 
     Episodes with an event are left out, because the control's trajectory is correct until the event.
     """
+    frame = frames.narrow(frame, *_USED)
     rows = frames.valid_rows(frame.filter(pl.col("events").is_null()) if "events" in frame.columns else frame)
     changed = _classify(frames.pairs(rows, "id", "truth", "initial_positions"))
     changed = changed.filter(pl.col("other") | (pl.col("moved_by") > 0))

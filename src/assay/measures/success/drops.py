@@ -128,15 +128,14 @@ def drops(
     ``resampling``, the bootstrap, which takes most of the time, is skipped. ``stopped`` are the conditions that
     were stopped early. Groups without a control are left out. Raises MeasureError if no group is left.
     """
-    rows = frames.valid_rows(frame)
+    read = ("outcome", "axis", "experiment", "plausible", *by)
+    rows = frames.valid_rows(frames.narrow(frame, *_PAIR_COLUMNS, *read))
     if absent := set(by) - set(frame.columns):
         raise MeasureError(f"the run has no column {min(absent)}")
     changed = rows.filter(pl.col("condition") != CONTROL).drop_nulls(by)
     if not len(changed):
         raise MeasureError("the run has no perturbed episode")
     matched = frames.pairs(rows).drop_nulls(by)
-    read = (*_PAIR_COLUMNS, "axis", "experiment", "plausible", *by)
-    matched = matched.select(name for name in matched.columns if name in read)
     if not len(matched):
         raise MeasureError(f"none of the {len(changed)} perturbed episodes has a control")
     totals = {key: len(group) for key, group in changed.group_by(by)}

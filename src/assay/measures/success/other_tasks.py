@@ -74,7 +74,7 @@ def other_tasks(run: RunData) -> OtherTasks:
     rows = valid_rows(run.frame)
     source = pl.col("asked_from") if "asked_from" in rows.columns else pl.lit(None, pl.String)
     change = pl.col("change") if "change" in rows.columns else pl.lit(None, pl.String)
-    requests = plausible(rows).filter((change == Change.TASK) & (pl.col("condition") != CONTROL))
+    requests = plausible(rows.filter((change == Change.TASK) & (pl.col("condition") != CONTROL)))
     usual = controls(rows)
     first = usual.select("task", "truth").unique("task")
     goals = {str(task): atoms(truth) for task, truth in first.iter_rows()}

@@ -10,7 +10,7 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import UNVARIED, shares
-from assay.measures.frames import group_rows, sums, valid_rows
+from assay.measures.frames import CLUSTER, group_rows, narrow, sums, valid_rows
 from assay.measures.measure import Measure, Panel, Profile, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.views import wording
@@ -75,8 +75,14 @@ def rates(
         if name not in frame.columns:
             raise MeasureError(f"the run has no column {name}")
     stopped = stopped or {}
-    rows = frame.drop_nulls(by).with_columns(
-        success=pl.when(pl.col("outcome") != "error").then((pl.col("outcome") == "success").cast(pl.Int64))
+    rows = (
+        narrow(frame, *CLUSTER, *by, "outcome")
+        .drop_nulls(by)
+        .with_columns(
+            success=pl.when(pl.col("outcome") != "error").then(
+                (pl.col("outcome") == "success").cast(pl.Int64)
+            )
+        )
     )
     valid = rows.drop_nulls("success")
     estimates = shares(valid, "success", by) if len(valid) else {}

@@ -121,7 +121,8 @@ class TaskChanges(Result):
 
 def task_changes(run: RunData) -> TaskChanges:
     """Measure the cost of each change in each task. Raises MeasureError if no perturbed episode has a control."""
-    rows = frames.pairs(frames.valid_rows(run.changed), "id", "initial_positions")
+    used = frames.narrow(run.changed, *ROWS, "outcome", "initial_positions")
+    rows = frames.pairs(frames.valid_rows(used), "id", "initial_positions")
     rows = rows.filter(pl.col("change").is_not_null() & (pl.col("change") != Change.TASK))
     if not len(rows):
         raise MeasureError("no perturbed episode in which success is expected has a control")
