@@ -54,8 +54,8 @@ def test_random_failures_are_no_lost_success(control: float):
     assert sum(end is None or end[1] < RUNGS for end in ends) <= 1
 
 
-def test_a_policy_of_half_success_loses_it_where_a_quarter_is_left():
-    chances = np.where(np.arange(RUNGS) < 4, 0.5, 0.1)
+def test_a_sharp_loss_of_a_policy_of_half_success_is_found():
+    chances = (np.arange(RUNGS) < 4) * 0.5
     found = searched(chances, 150, 1, 0.5)
     assert found.interval == (4, 4)
 
