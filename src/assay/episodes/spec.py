@@ -38,6 +38,8 @@ CONTROL = "control"
 """Name of the unperturbed condition."""
 REPEAT_STRIDE = 1_000_000
 """Difference between the seeds of a control and of its next repetition."""
+REPEAT = "repeat"
+"""Label of repeated controls; its value counts the repetitions, from 1."""
 OWN_LATENCY = "latency"
 """Label of conditions whose latency differs from that of their control; its value is in control steps."""
 
@@ -101,7 +103,8 @@ class EpisodeSpec:
         """
         if not number:
             return self
-        return replace(self, seed=self.seed + number * REPEAT_STRIDE, start=self.world_seed)
+        seed, labels = self.seed + number * REPEAT_STRIDE, self.labels | {REPEAT: number}
+        return replace(self, seed=seed, start=self.world_seed, labels=labels)
 
     @property
     def paired_seed(self) -> int:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import combinations, product
+from operator import attrgetter
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
@@ -194,11 +195,6 @@ class Comparison(Result):
                 continue
             scales = [result for result in self.robustness if (result.first, result.second) == pair]
             sentences += [_describe_contrast(contrast) for contrast in (overall, *scales)]
-            if scales and len(scales) < len(Aspect):
-                sentences.append(
-                    f"The retention of {pair[0]} and {pair[1]} cannot be compared, because one of them has no "
-                    "successful control."
-                )
             if robust := _describe_robustness(scales):
                 sentences.append(robust)
         return sentences
@@ -476,7 +472,11 @@ def judge_robustness(scales: Sequence[Robustness]) -> Decision:
 
 
 def _describe_robustness(scales: Sequence[Robustness]) -> str:
-    """Describe robustness; empty if neither scale shows a difference."""
+    """Describe robustness; empty if neither scale shows a difference, or if no control is shared."""
+    if len(scales) == 1:
+        return (
+            "Retention and robustness cannot be compared, because one of the runs has no successful control."
+        )
     different = [result for result in scales if result.decision in (Decision.BETTER, Decision.WORSE)]
     if not different:
         return ""
@@ -485,9 +485,7 @@ def _describe_robustness(scales: Sequence[Robustness]) -> str:
         degree = "more" if decision is Decision.BETTER else "less"
         return f"{second} is {degree} robust than {first}, in points and as a fraction of its success."
     if len(different) > 1:
-        return (
-            f"Whether {first} or {second} is more robust depends on the scale: points and fractions disagree."
-        )
+        return f"Which of {first} and {second} is more robust depends on the scale: points and fractions disagree."
     scale = "points" if different[0].aspect is Aspect.DROP else "the fraction of its success"
     return f"Neither is called more robust, because only the difference in {scale} is significant."
 
@@ -524,28 +522,13 @@ def comparison_tables(comparison: Comparison, suffix: str = "") -> Iterator[Tabl
 
 def _robustness_table(name: str, aspect: Aspect, contrasts: Sequence[Robustness]) -> Table:
     """Make a table of each pair's drops or retentions, and of the difference between the two runs."""
-    title, head = "Retention of each run", "retention"
-    kind: Kind = "share"
-    definition = (
-        "Retention: success rate under perturbation divided by that of the run's controls, over all starts"
-    )
-    if aspect is Aspect.DROP:
-        title, kind, head = "Drop of each run", "change", "drop"
-        definition = "Drop: success rate under perturbation minus success rate of the run's controls"
-    own = [
-        Column(f"{run}'s {head}", kind, value=lambda contrast, run=run: getattr(contrast, f"{run}_value"))
-        for run in ("first", "second")
-    ]
-    if aspect is Aspect.RETENTION:
-        for at, run in ((1, "first"), (3, "second")):
-            own.insert(
-                at,
-                Column(
-                    f"{run}'s 95 % interval",
-                    "share",
-                    value=lambda contrast, run=run: getattr(contrast, f"{run}_interval"),
-                ),
-            )
+    is_drop = aspect is Aspect.DROP
+    kind: Kind = "change" if is_drop else "share"
+    own = []
+    for run in ("first", "second"):
+        own.append(Column(f"{run}'s {aspect}", kind, value=attrgetter(f"{run}_value")))
+        own += [] if is_drop else [Column("95 % interval", kind, value=attrgetter(f"{run}_interval"))]
+    title, relation = f"{aspect.capitalize()} of each run", "minus" if is_drop else "divided by"
     by_condition = contrasts[0].condition is not None
     return Table.of(
         name,
@@ -555,9 +538,10 @@ def _robustness_table(name: str, aspect: Aspect, contrasts: Sequence[Robustness]
         *("first", "second", "pairs"),
         *own,
         *("change", "interval", "p_holm"),
-        Column(f"second's {head} is", value=lambda contrast: contrast.verdict),
-        note=f"{definition}. Positive difference: the second run loses less. Intervals over starts and wordings; "
-        "Holm p: from an exact test over starts, with Holm's correction.",
+        Column(f"second's {aspect} is", value=lambda contrast: contrast.verdict),
+        note=f"{aspect.capitalize()}: success rate under perturbation {relation} that of the run's controls, over all "
+        "starts. Positive difference: the second run loses less. Intervals over starts and wordings; Holm p: from an "
+        "exact test over starts, with Holm's correction.",
     )
 
 

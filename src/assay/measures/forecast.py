@@ -65,6 +65,12 @@ class Forecast:
     """Changes whose cost is tested."""
     unexpected: tuple[str, ...] = ()
     """Conditions in which success is not expected, so that losses are not tested."""
+    controls: int = 0
+    """Number of planned controls, including repetitions."""
+    repeated: int = 0
+    """Number of starts with repeated controls in earlier runs of the policy."""
+    disagreeing: int = 0
+    """Number of these starts whose repetitions had different outcomes."""
 
     @property
     def seconds(self) -> float | None:
@@ -93,7 +99,16 @@ class Forecast:
         need = Certificates(round(share * self.certificates.known), round(share * self.certificates.missing))
         scaled = tuple(replace(test, starts=int(test.starts * share)) for test in self.tested)
         episodes = round(share * self.episodes)
-        return replace(self, episodes=episodes, done=0, seeds=seeds, certificates=need, tested=scaled)
+        controls = round(share * self.controls)
+        return replace(
+            self,
+            episodes=episodes,
+            done=0,
+            seeds=seeds,
+            certificates=need,
+            tested=scaled,
+            controls=controls,
+        )
 
     def seeds_within(self, seconds: float) -> int | None:
         """Return the largest number of seeds that fits within a duration; None if the pace is unknown."""
@@ -156,7 +171,7 @@ def forecast(
     return Forecast(
         episodes=len(plan.specs),
         done=done,
-        seeds=len({spec.seed for spec in plan.specs}),
+        seeds=len({spec.paired_seed for spec in plan.specs}),
         certificates=needed,
         workers=plan.options.worker_count,
         pace=pace,
@@ -166,6 +181,9 @@ def forecast(
         success_source=source,
         tested=expected.changes,
         unexpected=expected.unexpected,
+        controls=sum(spec.condition == CONTROL for spec in plan.specs),
+        repeated=earlier.repeated,
+        disagreeing=earlier.disagreeing,
     )
 
 

@@ -323,6 +323,8 @@ def search(
     """
     observer = observer or Observer()
     options = execute.choose_workers(options, [policy], os.cpu_count() or 1)
+    if (options.repeats or 1) > 1:
+        raise RunError("search: repeats cannot be set; a search needs one control of each start")
     if path is None:
         if not isinstance(policy, str):
             raise RunError("search: with a policy object, out is required (a file)")
