@@ -166,7 +166,10 @@ def _coverage() -> list[Figure]:
                         success=pl.Series(won[1:].ravel().astype(float)),
                         control_rate=pl.Series(control.ravel().astype(float)),
                     )
-                    retained, true = ratio(rows, "control_rate", "success"), rates[1:].mean() / rates[0].mean()
+                    retained, true = (
+                        ratio(rows, "control_rate", "success"),
+                        rates[1:].mean() / rates[0].mean(),
+                    )
                     empty += retained is None
                     held += retained is not None and bool(
                         retained.interval.low - 1e-9 <= true <= retained.interval.high + 1e-9

@@ -124,10 +124,7 @@ def test_a_policy_is_more_robust_if_both_scales_show_it(run, made):
 def test_retention_needs_a_successful_control(run, made):
     found = compare({"some": robust(run, made, (20, 14)), "none": robust(run, made, (0, 0))})
     assert [result.aspect for result in found.robustness] == [Aspect.DROP]
-    assert any(
-        "Retention and robustness cannot be compared" in line
-        for line in found.verdicts()
-    )
+    assert any("Retention and robustness cannot be compared" in line for line in found.verdicts())
     gone = compare({"some": robust(run, made, (20, 14)), "gone": robust(run, made, (10, 0))}).robustness[1]
     assert gone.second_value == 0.0 and gone.second_interval.low == 0.0 < gone.second_interval.high < 0.3
 

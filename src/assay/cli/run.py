@@ -130,8 +130,8 @@ def spread(
     """
     from assay.api import running
     from assay.cli.confirm import ConfirmingDisplay
-    from assay.measures.success.spread import components_table, resolution_table
     from assay.measures.success.spread import spread as measure_spread
+    from assay.measures.success.spread import spread_tables
     from assay.runs.display import print_errors
     from assay.runs.execute import default_path
     from assay.runs.store import Store
@@ -157,7 +157,7 @@ def spread(
         raise typer.Exit(130)
     result = measure_spread(recorded.frame())
     if target is None or not cli.write_json(result.as_json(), target):
-        for table in (components_table(result), resolution_table(result)):
+        for table in spread_tables(result):
             say(table.title, "bold")
             cli.print_table(table)
 
@@ -338,11 +338,13 @@ def print_forecast(plan: RunPlan, estimate: Forecast, policy: str | None) -> Non
 
 def print_repeats_advice(estimate: Forecast) -> None:
     """Print the cost of repeated controls, and whether they are recommended."""
-    cost = f"--repeats 2 adds {number_of(estimate.controls, 'control')} ({estimate.controls / estimate.episodes:.0%})"
-    outcomes = f"differ in {estimate.disagreeing} of {number_of(estimate.repeated, 'start')} of earlier runs"
-    if estimate.disagreeing:
-        say(f"{cost}; recommended, because the policy is stochastic: repeated controls {outcomes}")
-    elif not estimate.repeated:
+    share = 100 * estimate.controls / estimate.episodes
+    cost = f"--repeats 2 adds {number_of(estimate.controls, 'control')} ({share:.0f} %)"
+    starts, differ = estimate.repeated
+    if differ:
+        reason = f"repeated controls differ in {differ} of {number_of(starts, 'start')} of earlier runs"
+        say(f"{cost}; recommended, because the policy is stochastic: {reason}")
+    elif not starts:
         say(f"{cost}; recommended if the policy is stochastic, which assay spread measures")
 
 

@@ -437,14 +437,7 @@ def _describe_contrast(contrast: RunContrast | Robustness) -> str:
     if isinstance(contrast, RunContrast):
         values = f"{second} {percent(contrast.second_rate)}, {first} {percent(contrast.first_rate)}"
     elif (aspect := contrast.aspect) is Aspect.RETENTION:
-        values = " and ".join(
-            f"{percent(value)} for {name} (95 % interval {between(interval, 100)})"
-            for name, value, interval in (
-                (second, contrast.second_value, contrast.second_interval),
-                (first, contrast.first_value, contrast.first_interval),
-            )
-        )
-        values = f"perturbed success divided by control success is {values}"
+        values = f"{second} retains {percent(contrast.second_value)}, {first} {percent(contrast.first_value)}"
     else:
         values = (
             f"success changes by {points(contrast.second_value)} points for {second} and by "

@@ -67,10 +67,8 @@ class Forecast:
     """Conditions in which success is not expected, so that losses are not tested."""
     controls: int = 0
     """Number of planned controls, including repetitions."""
-    repeated: int = 0
-    """Number of starts with repeated controls in earlier runs of the policy."""
-    disagreeing: int = 0
-    """Number of these starts whose repetitions had different outcomes."""
+    repeated: tuple[int, int] = (0, 0)
+    """See `EarlierRuns.repeated`."""
 
     @property
     def seconds(self) -> float | None:
@@ -99,16 +97,7 @@ class Forecast:
         need = Certificates(round(share * self.certificates.known), round(share * self.certificates.missing))
         scaled = tuple(replace(test, starts=int(test.starts * share)) for test in self.tested)
         episodes = round(share * self.episodes)
-        controls = round(share * self.controls)
-        return replace(
-            self,
-            episodes=episodes,
-            done=0,
-            seeds=seeds,
-            certificates=need,
-            tested=scaled,
-            controls=controls,
-        )
+        return replace(self, episodes=episodes, done=0, seeds=seeds, certificates=need, tested=scaled)
 
     def seeds_within(self, seconds: float) -> int | None:
         """Return the largest number of seeds that fits within a duration; None if the pace is unknown."""
@@ -183,7 +172,6 @@ def forecast(
         unexpected=expected.unexpected,
         controls=sum(spec.condition == CONTROL for spec in plan.specs),
         repeated=earlier.repeated,
-        disagreeing=earlier.disagreeing,
     )
 
 

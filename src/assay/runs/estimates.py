@@ -10,6 +10,8 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from assay.episodes import CONTROL, Outcome, Policy
 from assay.errors import AssayError, RunError
 from assay.runs.certificates import CertificateCache, claims
@@ -50,10 +52,8 @@ class EarlierRuns:
     success: float | None
     """Success rate on the controls in these runs."""
     controls: int
-    repeated: int = 0
-    """Number of starts whose control was repeated (``--repeats``)."""
-    disagreeing: int = 0
-    """Number of these starts whose repetitions had different outcomes."""
+    repeated: tuple[int, int] = (0, 0)
+    """Number of starts with repeated controls, and of those whose repetitions differ in outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def earlier_runs(policy: str, pack: str, folders: Iterable[Path], steps: int | N
     """Return the mean episode duration and the success rate on controls in earlier runs with these settings."""
     files = {file for folder in folders if folder.is_dir() for file in folder.glob(f"*{SUFFIX}")}
     count, seconds, runs, wins, controls = 0, 0.0, 0, 0, 0
-    repeated = disagreeing = 0
+    repeated = np.zeros(2, int)
     for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)[:MAX_RUNS]:
         try:
             with Store.reading(file) as store:
@@ -91,13 +91,13 @@ def earlier_runs(policy: str, pack: str, folders: Iterable[Path], steps: int | N
         except (AssayError, sqlite3.Error, ValueError):  # not a run
             continue
         count, seconds, runs = count + done, seconds + took, runs + 1
-        repeated, disagreeing = repeated + noise[0], disagreeing + noise[1]
+        repeated += noise
         if CONTROL in rates:
             wins += rates[CONTROL]["success"]
             controls += rates[CONTROL]["success"] + rates[CONTROL]["failure"]
     source = f"mean of {count:,} episodes of {number_of(runs, 'earlier run')} of this policy"
     pace = EpisodePace(seconds / count, source) if count else None
-    return EarlierRuns(pace, wins / controls if controls else None, controls, repeated, disagreeing)
+    return EarlierRuns(pace, wins / controls if controls else None, controls, tuple(repeated.tolist()))
 
 
 def time_episodes(plan: RunPlan, policy: str | Policy, count: int = SAMPLE) -> EpisodePace | str:

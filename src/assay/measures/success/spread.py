@@ -1,8 +1,7 @@
-"""Spread of success: variance between tasks, between starts, and between repetitions of the same start.
+"""Spread of success without a change: between tasks, between starts, and between repetitions of the same start.
 
-A start (task i, initial state j) has a success probability p_ij = p + t_i + s_ij. Repetitions of the start vary only
-the policy's randomness, with variance p_ij (1 - p_ij). The three components are estimated without bias by the method of
-moments (a nested analysis of variance), so that an estimate may be below 0; it is then reported as 0.
+Repetitions of a start vary only the policy's randomness. The three variances are estimated without bias by the method
+of moments (a nested analysis of variance), so that an estimate may be below 0; it is then reported as 0.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Component(Result):
     deviation: Annotated[float, Column("standard deviation", "share")]
     """Square root of the variance of success, which is 0 or 1."""
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
-    """See `component_intervals`."""
+    """See `component_limits`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +46,9 @@ class Resolution(Result):
     """Differences between two runs with one episode from each start."""
 
     starts: Annotated[int, Column("starts", "count")]
-    same: Annotated[float, Column("by chance, same starts, +-", "share")]
-    """Largest difference, 0 to 1, between 95 % of pairs of runs of the same policy from the same starts."""
-    new: Annotated[float, Column("by chance, new starts of these tasks, +-", "share")]
+    same: Annotated[float, Column("chance, same starts, +-", "share")]
+    """Limit of 95 % of the differences between two runs of the same policy from the same starts, 0 to 1."""
+    new: Annotated[float, Column("chance, new starts of these tasks, +-", "share")]
     detectable: Annotated[float | None, Column("smallest detectable loss", "share")]
     """Smallest loss on the same starts that a report on one change finds with 80 % power; None if there is none."""
 
@@ -63,7 +62,7 @@ class Spread(Result):
     """Interval of ``rate`` over starts."""
     episodes: int
     starts: int
-    """Number of starts with at least two repetitions."""
+    """Number of starts with repetitions."""
     disagreement: float
     """Probability that two repetitions of a start have different outcomes."""
     components: tuple[Component, ...]
@@ -71,113 +70,103 @@ class Spread(Result):
 
 
 def variance_components(hits: np.ndarray, counts: np.ndarray, tasks: np.ndarray) -> np.ndarray:
-    """Return the variances between tasks, starts and repetitions; nan if there is a single task or start per task.
+    """Return the variances between tasks, starts and repetitions; nan for a single task, or a single start of a task.
 
-    ``hits`` and ``counts`` are successes and episodes by start, with counts of at least 2; ``tasks`` are the starts'
-    tasks, as integers. All have the shape (starts,).
+    ``hits`` and ``counts`` are the successes and episodes of each start, at least two episodes; ``tasks`` are the
+    starts' tasks, as integers. All have the shape (starts,).
     """
     rates = hits / counts
     own = rates * (1 - rates) * counts / (counts - 1)
-    within, between_starts, means, errors = [], [], [], []
+    between, within, means, errors = [], [], [], []
     for task in np.unique(tasks):
         mine = tasks == task
         spread = rates[mine].var(ddof=1) if mine.sum() > 1 else np.nan
+        between.append(spread - (own[mine] / counts[mine]).mean())
         within.append(own[mine].mean())
-        between_starts.append(spread - (own[mine] / counts[mine]).mean())
         means.append(rates[mine].mean())
         errors.append(spread / mine.sum())
-    between_tasks = np.var(means, ddof=1) - np.mean(errors) if len(means) > 1 else np.nan
-    return np.array([between_tasks, np.mean(between_starts), np.mean(within)])
+    of_tasks = np.var(means, ddof=1) - np.mean(errors) if len(means) > 1 else np.nan
+    return np.array([of_tasks, np.mean(between), np.mean(within)])
 
 
-def component_intervals(
-    hits: np.ndarray, counts: np.ndarray, tasks: np.ndarray
-) -> list[tuple[float, float] | None]:
-    """Return the 95 % limits of `variance_components`: chi-squared for tasks, jackknife over starts otherwise.
+def component_limits(hits: np.ndarray, counts: np.ndarray, tasks: np.ndarray) -> np.ndarray:
+    """Return the 95 % limits of `variance_components`, shape (3, 2): chi-squared for tasks, otherwise jackknife.
 
-    If all repetitions agree, the limits of the last component are Wilson's. None where nothing can be estimated.
+    The jackknife leaves out starts. If all repetitions agree, the last limits are Wilson's. They are nan where all
+    values are equal.
     """
-    values, starts = variance_components(hits, counts, tasks), len(hits)
-    limits: list[tuple[float, float] | None] = [None, None, None]
-    free = len(np.unique(tasks)) - 1
+    values, starts, limits = variance_components(hits, counts, tasks), len(hits), np.full((3, 2), np.nan)
     means = np.bincount(tasks, hits / counts) / np.bincount(tasks)
-    if np.isfinite(values[:2]).all() and (seen := float(means.var(ddof=1))) > 0:
-        high, low = scipy.special.chdtri(free, [(1 + LEVEL) / 2, (1 - LEVEL) / 2])
-        noise = seen - values[0]  # of the tasks' means
-        limits[0] = max(0.0, free * seen / low - noise), free * seen / high - noise
+    free = len(means) - 1
+    if free and (seen := means.var(ddof=1)) > 1e-12:
+        limits[0] = free * seen / scipy.special.chdtri(free, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        limits[0, 0] -= seen - values[0]  # the noise of the tasks' means; the upper limit includes it
     if starts > 2:
-        kept = ~np.eye(starts, dtype=bool)
-        left_out = np.array([variance_components(hits[mine], counts[mine], tasks[mine]) for mine in kept])
-        for place in (1, 2):
-            error = ((starts - 1) * left_out[:, place].var()) ** 0.5
-            half = t_quantile((1 + LEVEL) / 2, starts - 1) * error
-            if error > 0:
-                limits[place] = max(0.0, values[place] - half), max(0.0, values[place] + half)
+        others = ~np.eye(starts, dtype=bool)
+        left_out = np.array([variance_components(hits[kept], counts[kept], tasks[kept]) for kept in others])
+        error = ((starts - 1) * left_out[:, 1:].var(axis=0)) ** 0.5
+        half = np.where(error > 0, t_quantile((1 + LEVEL) / 2, starts - 1) * error, np.nan)
+        limits[1:] = values[1:, None] + half[:, None] * [-1, 1]
     if not values[2]:
         limits[2] = 0.0, wilson_interval(0.0, starts).high / 2
-    return limits
+    return np.maximum(limits, 0.0)
 
 
 def spread(frame: pl.DataFrame) -> Spread:
     """Measure the spread of success in a run's controls. Raises MeasureError if no control is repeated."""
     rows = controls(valid_rows(frame), repeats=True)
-    table = rows.group_by(START, maintain_order=True).agg(pl.col("success").sum(), pl.len().alias("count"))
+    table = rows.group_by(START, maintain_order=True).agg(pl.col("success").sum(), count=pl.len())
     table = table.filter(pl.col("count") > 1)
     if not len(table):
         raise MeasureError("no control was repeated from the same start")
     hits, counts = table.select("success", "count").to_numpy().astype(float).T
-    tasks = table["task"].rank("dense").to_numpy().astype(int) - 1
-    values = np.maximum(np.nan_to_num(variance_components(hits, counts, tasks)), 0.0)
+    starts = hits, counts, table["task"].rank("dense").to_numpy().astype(int) - 1
+    values, limits = np.maximum(np.nan_to_num(variance_components(*starts)), 0.0), component_limits(*starts)
+    _, interval = shares(rows, "success")[()]
     rate = float(rows["success"].mean())  # type: ignore[arg-type]
-    noise = min(1.0, values[2] / (rate * (1 - rate))) if 0 < rate < 1 else 1.0
+    noise = float(min(1.0, values[2] / (rate * (1 - rate)))) if 0 < rate < 1 else 1.0
     return Spread(
         rate=rate,
-        interval=shares(rows, "success")[()][1],
+        interval=interval,
         episodes=len(rows),
         starts=len(table),
         disagreement=float(2 * values[2]),
         components=tuple(
-            Component(
-                source, float(value**0.5), limits and Interval(*np.sqrt(limits).tolist(), "method of moments")
-            )
-            for source, value, limits in zip(
-                SOURCES, values, component_intervals(hits, counts, tasks), strict=True
-            )
+            Component(source, float(value**0.5), None if np.isnan(low) else Interval(low, high, "moments"))
+            for source, value, (low, high) in zip(SOURCES, values, np.sqrt(limits).tolist(), strict=True)
         ),
         resolution=tuple(
             Resolution(
-                starts,
-                Z * float(np.sqrt(2 * values[2] / starts)),
-                Z * float(np.sqrt(2 * (values[1] + values[2]) / starts)),
-                detectable(starts, rate, noise=float(noise)),
+                many,
+                Z * float(np.sqrt(2 * values[2] / many)),
+                Z * float(np.sqrt(2 * values[1:].sum() / many)),
+                detectable(many, rate, noise=noise),
             )
-            for starts in sorted({*STARTS, len(table)})
+            for many in sorted({*STARTS, len(table)})
         ),
     )
 
 
-def components_table(result: Spread, report: object = None) -> Table:
-    """Return a table of the components of variance."""
-    return Table.of(
-        "spread",
-        "Variation of success without a change",
-        result.components,
-        note=f"{plural(result.episodes, 'control')}; {plural(result.starts, 'start')} with repetitions, whose outcomes "
-        f"differ in {percent(result.disagreement)} of all pairs. Standard deviation of success (0 or 1) between tasks, "
-        "between starts of a task and between repetitions of a start, which vary only the policy's randomness. Method "
-        "of moments; intervals: chi-squared for tasks, otherwise jackknife over starts.",
-    )
-
-
-def resolution_table(result: Spread, report: object = None) -> Table:
-    """Return a table of the differences that occur by chance, and of the losses that can be detected."""
-    return Table.of(
-        "resolution",
-        "Differences that occur by chance",
-        result.resolution,
-        note="One episode from each start in each of two runs. By chance: 95 % of the differences between two runs of "
-        "this policy are smaller. Detectable: losses that a report finds with 80 % power if it tests a single change "
-        "on the same starts; assay plan takes all tests of a report into account.",
+def spread_tables(result: Spread) -> tuple[Table, Table]:
+    """Return the tables of the sources of variation, and of the differences that occur by chance."""
+    return (
+        Table.of(
+            "spread",
+            "Variation of success without a change",
+            result.components,
+            note=f"{plural(result.episodes, 'control')}, {percent(result.rate)} successful; "
+            f"{plural(result.starts, 'start')} with repetitions, whose outcomes differ in "
+            f"{percent(result.disagreement)} of all pairs. Standard deviation of success (0 or 1), by the method of "
+            "moments; intervals: chi-squared for tasks, otherwise jackknife over starts.",
+        ),
+        Table.of(
+            "chance",
+            "Differences that occur by chance",
+            result.resolution,
+            note="One episode from each start in each of two runs. Chance: 95 % of the differences between two runs of "
+            "this policy are smaller. Detectable: losses that a report finds with 80 % power if it tests a single "
+            "change on the same starts; assay plan takes all tests of a report into account.",
+        ),
     )
 
 
@@ -186,5 +175,13 @@ SPREAD = Measure(
     "Variation of success between tasks, starts and repetitions of the same start.",
     lambda run: spread(run.frame),
     needs=(REPEAT,),
-    panels=(Panel(SUCCESS, (components_table, resolution_table)),),
+    panels=(
+        Panel(
+            SUCCESS,
+            (
+                lambda result, report: spread_tables(result)[0],
+                lambda result, report: spread_tables(result)[1],
+            ),
+        ),
+    ),
 )
