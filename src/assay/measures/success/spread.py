@@ -69,46 +69,58 @@ class Spread(Result):
     resolution: tuple[Resolution, ...]
 
 
+def _task_moments(hits: np.ndarray, counts: np.ndarray, tasks: np.ndarray) -> np.ndarray:
+    """Return moments over the starts of each task, shape (6, tasks).
+
+    These are the number of starts, the mean and variance of their success rates, the mean of the variance of these
+    rates due to repetitions, and the mean and variance of the variance between repetitions.
+    """
+    rates = hits / counts
+    own = rates * (1 - rates) * counts / (counts - 1)
+    moments = []
+    for task in np.unique(tasks):
+        mine = tasks == task
+        spreads = [values[mine].var(ddof=1) if mine.sum() > 1 else np.nan for values in (rates, own)]
+        noise = (own / counts)[mine].mean()
+        moments.append([mine.sum(), rates[mine].mean(), spreads[0], noise, own[mine].mean(), spreads[1]])
+    return np.array(moments).T
+
+
 def variance_components(hits: np.ndarray, counts: np.ndarray, tasks: np.ndarray) -> np.ndarray:
     """Return the variances between tasks, starts and repetitions; nan for a single task, or a single start of a task.
 
     ``hits`` and ``counts`` are the successes and episodes of each start, at least two episodes; ``tasks`` are the
     starts' tasks, as integers. All have the shape (starts,).
     """
-    rates = hits / counts
-    own = rates * (1 - rates) * counts / (counts - 1)
-    between, within, means, errors = [], [], [], []
-    for task in np.unique(tasks):
-        mine = tasks == task
-        spread = rates[mine].var(ddof=1) if mine.sum() > 1 else np.nan
-        between.append(spread - (own[mine] / counts[mine]).mean())
-        within.append(own[mine].mean())
-        means.append(rates[mine].mean())
-        errors.append(spread / mine.sum())
-    of_tasks = np.var(means, ddof=1) - np.mean(errors) if len(means) > 1 else np.nan
-    return np.array([of_tasks, np.mean(between), np.mean(within)])
+    starts, means, spread, noise, own, _ = _task_moments(hits, counts, tasks)
+    of_tasks = means.var(ddof=1) - (spread / starts).mean() if len(means) > 1 else np.nan
+    return np.array([of_tasks, (spread - noise).mean(), own.mean()])
 
 
 def component_limits(hits: np.ndarray, counts: np.ndarray, tasks: np.ndarray) -> np.ndarray:
-    """Return the 95 % limits of `variance_components`, shape (3, 2): chi-squared for tasks, otherwise jackknife.
+    """Return the 95 % limits of `variance_components`, shape (3, 2).
 
-    The jackknife leaves out starts. If all repetitions agree, the last limits are Wilson's. They are nan where all
-    values are equal.
+    Chi-squared for tasks and starts, Student's for repetitions, or Wilson's if all of them agree. The degrees of freedom
+    of chi-squared are at most the number of tasks or starts with the rarer outcome. The limits are nan where all values
+    are equal. The first ones refer to further tasks, the others to further starts of these tasks.
     """
-    values, starts, limits = variance_components(hits, counts, tasks), len(hits), np.full((3, 2), np.nan)
-    means = np.bincount(tasks, hits / counts) / np.bincount(tasks)
-    free = len(means) - 1
-    if free and (seen := means.var(ddof=1)) > 1e-12:
-        limits[0] = free * seen / scipy.special.chdtri(free, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        limits[0, 0] -= seen - values[0]  # the noise of the tasks' means; the upper limit includes it
-    if starts > 2:
-        others = ~np.eye(starts, dtype=bool)
-        left_out = np.array([variance_components(hits[kept], counts[kept], tasks[kept]) for kept in others])
-        error = ((starts - 1) * left_out[:, 1:].var(axis=0)) ** 0.5
-        half = np.where(error > 0, t_quantile((1 + LEVEL) / 2, starts - 1) * error, np.nan)
-        limits[1:] = values[1:, None] + half[:, None] * [-1, 1]
-    if not values[2]:
-        limits[2] = 0.0, wilson_interval(0.0, starts).high / 2
+    starts, means, spread, _, _, of_own = _task_moments(hits, counts, tasks)
+    values, limits, tails = (
+        variance_components(hits, counts, tasks),
+        np.full((3, 2), np.nan),
+        np.array([0.5, -0.5]),
+    )
+    seen = np.array([means.var(ddof=1) if len(means) > 1 else np.nan, spread.mean()])
+    for place, (free, rates) in enumerate(((len(means) - 1, means), ((starts - 1).sum(), hits / counts))):
+        if seen[place] > 1e-12:
+            free = min(free, (rates > 0).sum(), (rates < 1).sum())
+            limits[place] = free * seen[place] / scipy.special.chdtri(free, 0.5 - LEVEL * tails)
+            limits[place, : 1 if place == 0 else 2] -= seen[place] - values[place]
+    if values[2] > 0:
+        error = float(np.sqrt((of_own / starts).sum())) / len(means)
+        limits[2] = values[2] - t_quantile((1 + LEVEL) / 2, max((starts - 1).sum(), 1)) * error * 2 * tails
+    else:
+        limits[2] = 0.0, wilson_interval(0.0, len(hits)).high / 2
     return np.maximum(limits, 0.0)
 
 
@@ -157,7 +169,7 @@ def spread_tables(result: Spread) -> tuple[Table, Table]:
             note=f"{plural(result.episodes, 'control')}, {percent(result.rate)} successful; "
             f"{plural(result.starts, 'start')} with repetitions, whose outcomes differ in "
             f"{percent(result.disagreement)} of all pairs. Standard deviation of success (0 or 1), by the method of "
-            "moments; intervals: chi-squared for tasks, otherwise jackknife over starts.",
+            "moments; intervals: chi-squared for tasks and starts, Student's for repetitions.",
         ),
         Table.of(
             "chance",
