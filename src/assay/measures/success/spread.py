@@ -100,9 +100,9 @@ def variance_components(hits: np.ndarray, counts: np.ndarray, tasks: np.ndarray)
 def component_limits(hits: np.ndarray, counts: np.ndarray, tasks: np.ndarray) -> np.ndarray:
     """Return the 95 % limits of `variance_components`, shape (3, 2).
 
-    Chi-squared for tasks and starts, Student's for repetitions, or Wilson's if all of them agree. The degrees of freedom
-    of chi-squared are at most the number of tasks or starts with the rarer outcome. The limits are nan where all values
-    are equal. The first ones refer to further tasks, the others to further starts of these tasks.
+    Chi-squared for tasks and starts, with at most as many degrees of freedom as tasks or starts have the rarer outcome.
+    Student's for repetitions, or Wilson's if all of them agree. nan where all values are equal. The first limits refer
+    to further tasks, the others to further starts of these tasks.
     """
     starts, means, spread, _, _, of_own = _task_moments(hits, counts, tasks)
     values, limits, tails = (
