@@ -28,7 +28,7 @@ from bench.figure import Figure
 
 REPEATS = 100
 LADDER = tuple(round(0.025 * step, 3) for step in range(1, 17))
-BUDGETS = (30, 90)
+BUDGETS = (45, 90)
 KINDS = ("sharp", "with lapses", "gradual", "with refusals")
 LAPSE, SPREAD, BROKEN = 0.1, 0.05, 0.1
 SPARE = 0.1
@@ -282,7 +282,7 @@ def draw(path: Path) -> None:
     two.set_yticks(range(len(KINDS)), KINDS)
     two.set_xlim(left=0)
     two.set(
-        xlabel="mean width of the interval, m\n(circles: 30 episodes, squares: 90)",
+        xlabel="mean width of the interval, m\n(circles: 45 episodes, squares: 90)",
         ylim=(-0.5, len(KINDS) - 0.5),
     )
     two.set_title("adaptive (blue), random (orange)", fontsize=9)
