@@ -269,7 +269,7 @@ def test_repeated_controls_give_the_noise_of_the_policy(run, made):
     once = list(moved(made, lambda seed, number: True, each=1))
     again = [replace(episode, repeat=1) for episode in once if episode.condition == CONTROL]
     found, alone = measured(run([*once, *again])), measured(run(once))
-    assert found.noise == dict.fromkeys(PLACES, 0.0) and alone.noise == {}
+    assert found.noise.keys() == PLACES.keys() and max(found.noise.values()) < 0.001 and alone.noise == {}
     assert set(found.spread.values()) == {0.01} and found.overall.count == alone.overall.count
 
 
