@@ -197,7 +197,7 @@ def _stopping() -> list[Figure]:
     def ends(wins: np.ndarray) -> int:
         total = np.cumsum(wins)
         return next(
-            (count for count in range(1, starts + 1) if until.met(int(total[count - 1]), count)), starts
+            (count for count in range(1, starts + 1) if until.is_met(int(total[count - 1]), count)), starts
         )
 
     pairs, sure, used = [], [], []

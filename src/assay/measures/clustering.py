@@ -225,7 +225,7 @@ def correlation_of(one: float, other: float, apart: float) -> float:
     """Return the correlation of two quantities from their variances and the variance of their difference."""
     if one * other <= 0:
         return 0.0
-    return min(max((one + other - apart) / (2 * (one * other) ** 0.5), -1.0), 1.0)
+    return float(min(max((one + other - apart) / (2 * (one * other) ** 0.5), -1.0), 1.0))
 
 
 def _rates_of(

@@ -194,7 +194,7 @@ class Comparison(Result):
             if (first, second) not in ((None, None), pair):
                 continue
             scales = [result for result in self.robustness if (result.first, result.second) == pair]
-            sentences += [_describe_contrast(contrast) for contrast in (overall, *scales)]
+            sentences += [_describe_contrast(overall), *map(_describe_contrast, scales)]
             if robust := _describe_robustness(scales):
                 sentences.append(robust)
         return sentences
@@ -314,12 +314,11 @@ def _robustness(
         error = (spread + 2 / (starts + 2) ** 2) ** 0.5
         interval = Interval(max(-1.0, middle - Z * error), min(1.0, middle + Z * error), "student")
     else:
-        retained = [ratio(rows, columns[2], columns[0]), ratio(rows, columns[3], columns[1])]
-        if retained[0] is None or retained[1] is None:
+        retained, other_retained = ratio(rows, columns[2], columns[0]), ratio(rows, columns[3], columns[1])
+        if retained is None or other_retained is None:
             return None
-        first_retained, second_retained = retained
-        values, own = [first_retained.value, second_retained.value], [result.interval for result in retained]
-        interval, error = _subtract(rows, first_retained, second_retained)
+        values, own = [retained.value, other_retained.value], [retained.interval, other_retained.interval]
+        interval, error = _subtract(rows, retained, other_retained)
         # The sum over all rows is the difference between the runs. The retention of both runs together is subtracted
         # from each, as under the hypothesis of equal retention.
         usual, other_usual = rows[columns[2]].mean(), rows[columns[3]].mean()

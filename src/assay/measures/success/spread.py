@@ -121,7 +121,7 @@ def component_limits(hits: np.ndarray, counts: np.ndarray, tasks: np.ndarray) ->
         limits[2] = values[2] - t_quantile((1 + LEVEL) / 2, max((starts - 1).sum(), 1)) * error * 2 * tails
     else:
         limits[2] = 0.0, wilson_interval(0.0, len(hits)).high / 2
-    return np.maximum(limits, 0.0)
+    return np.asarray(np.maximum(limits, 0.0))
 
 
 def spread(frame: pl.DataFrame) -> Spread:

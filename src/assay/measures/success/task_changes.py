@@ -189,8 +189,8 @@ def measure_task_changes(rows: pl.DataFrame) -> TaskChanges:
                 count=len(own),
                 control=float(own["control_rate"].mean()),  # type: ignore[arg-type]
                 perturbed=float(own["success"].mean()),  # type: ignore[arg-type]
-                retention=retained and retained.value,
-                interval=retained and retained.interval,
+                retention=None if retained is None else retained.value,
+                interval=None if retained is None else retained.interval,
                 of_fall=part,
                 of_fall_interval=part_interval,
                 **comparison,
