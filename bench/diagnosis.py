@@ -117,9 +117,9 @@ class AsRead(Profile):
         return default if isinstance(found := self[name], Missing) else found
 
 
-def examined(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Told:
-    """Return a sampled run of a synthetic policy, read like a user's run."""
-    found = AsRead(drawn(policy, specs, key))
+def examined(run: Store) -> Told:
+    """Return the profile and the findings of a run in memory, without what only tables show."""
+    found = AsRead(run)
     left_out: dict[str, Any] = dict.fromkeys(TABLES_ONLY, lambda *_: None)
     with patch.multiple("assay.measures.success.drops", **left_out):
         return found, diagnose(found)
@@ -161,7 +161,7 @@ class Cell:
         if isinstance(policy, float):
             policy = Synthetic(uneven(policy, key=(policy, number)))
         specs, key = planned(EXPERIMENTS[self.experiment], GOALS, self.seeds), (self.key, number)
-        found, findings = examined(policy, specs, key)
+        found, findings = examined(drawn(policy, specs, key))
         if not number and self.seeds == FEWEST and plain(findings) != plain(as_a_user(policy, specs, key)):
             raise AssertionError(f"{self.key}: the run in a file gives another result than the run in memory")
         covered = {} if policy.replays else dict(_covered(policy, plan_of(specs), found))
