@@ -15,12 +15,11 @@ import numpy as np
 import polars as pl
 from scipy.optimize import brentq
 from scipy.special import expit, logit
-from scipy.stats import binomtest
 
 from assay.measures.clustering import ratio
 from assay.measures.compare import Decision, compare, judge_robustness
 from assay.support.streams import stream
-from bench.figure import Figure
+from bench.figure import Figure, exact_interval
 
 REPEATS = 400
 LEVEL = 5.0
@@ -110,9 +109,8 @@ def simulate(
     return runs
 
 
-def exact_interval(hits: int, count: int) -> str:
-    """Return the exact 95 % interval of a share, in per cent."""
-    low, high = binomtest(hits, count).proportion_ci()
+def _describe_share(hits: int, count: int) -> str:
+    low, high = exact_interval(hits, count)
     return f"{hits} of {count}, 95 % interval {100 * low:.1f} to {100 * high:.1f} %"
 
 
@@ -142,7 +140,7 @@ def _false_verdicts() -> Iterator[Figure]:
             for kind in ("drop", "retention", "either scale", "more robust"):
                 hits = [hit for name, hit in given if name == kind]
                 what = f"flawless, {success[0]:.0%} and {success[1]:.0%}, {shape.name}: {kind} differs"
-                note = exact_interval(sum(hits), len(hits))
+                note = _describe_share(sum(hits), len(hits))
                 yield Figure(what, 100 * float(np.mean(hits)), "%", LEVEL, note=note)
 
 
@@ -169,7 +167,7 @@ def _coverage() -> Iterator[Figure]:
                     held += retained is not None and bool(
                         retained.interval.low - 1e-9 <= true <= retained.interval.high + 1e-9
                     )
-                note = f"{exact_interval(held, REPEATS - empty)}; {empty} without a successful control"
+                note = f"{_describe_share(held, REPEATS - empty)}; {empty} without a successful control"
                 what = f"coverage of retention {1 - loss:.0%}, control {success:.0%}, {shape.name}"
                 yield Figure(what, 100 * held / (REPEATS - empty), "%", 92.0, at_most=False, note=note)
 

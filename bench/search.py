@@ -20,11 +20,11 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import binomtest, norm
+from scipy.stats import norm
 
 from assay.runs.schedulers.search import EPISODES_PER_SEARCH, Answer, Item, ThresholdSearch
 from assay.support.streams import stream
-from bench.figure import Figure
+from bench.figure import Figure, exact_interval
 
 REPEATS = 100
 LADDER = tuple(round(0.025 * step, 3) for step in range(1, 17))
@@ -200,7 +200,7 @@ def _random_failures() -> list[Figure]:
                     used = float(np.mean([searched.episodes for searched in searches]))
                     width = float(np.mean([end[1] - end[0] for end in ends]))
                     is_null = lost_from == len(LADDER)
-                    low, high = binomtest(found, SEARCHES).proportion_ci()
+                    low, high = exact_interval(found, SEARCHES)
                     figures.append(
                         Figure(
                             f"a threshold is found, {name}, {what}, at most {budget} episodes",
@@ -318,4 +318,6 @@ def _one_search(axes: object) -> None:
 
 
 if __name__ == "__main__":
+    for figure in (*_random_failures(), *_thresholds()):
+        print(f"{figure.what}: {figure.measured}")
     draw(Path("docs/images/search.png"))
