@@ -281,7 +281,7 @@ def _covered(policy: Synthetic, plan: Plan, found: Profile) -> Iterator[tuple[st
     for each in () if costs is None else costs.costs:
         rows = changes.get(each.change)
         if rows is not None:
-            add("success kept", each.interval, float(np.average(rate[rows], weights=rate[plan.usual[rows]])))
+            add("retention", each.interval, float(rate[rows].mean() / rate[plan.usual[rows]].mean()))
     yield from held.items()
 
 

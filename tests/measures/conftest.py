@@ -46,6 +46,8 @@ class Made:
     """Planned events."""
     more: dict[str, Any] = field(default_factory=dict)
     """Further fields of the episode."""
+    repeat: int = 0
+    """Number of the repetition of a control."""
 
     @property
     def said(self) -> str:
@@ -61,7 +63,7 @@ class Made:
             condition=self.condition,
             perturbations=changes,
             labels=self.labels,
-        )
+        ).repeat(self.repeat)
 
     @property
     def episode(self) -> Episode:

@@ -105,7 +105,7 @@ def test_starts_without_success_do_not_count(run, made):
     """Ten starts of which three succeed with nothing changed, and none with the change."""
     (found,) = drops(run(pairs_of(made, {(0, seed): (seed < 3, False) for seed in range(10)})).frame())
     assert (found.starts, found.telling, found.least_p, found.p) == (10, 3, 0.25, 0.25)
-    assert found.kept == 0.0 and found.kept_interval.high > 0.5
+    assert found.retention == 0.0 and found.retention_interval.high > 0.5
     assert least_p(found.telling, family=4) == 1.0
 
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import polars as pl
 import pytest
 
+from assay.episodes.spec import CONTROL
 from assay.measures.failure.near_far import failures
 from assay.measures.memory import paths
 from assay.measures.memory.memorisation import Calls, Memorisation, memorisation
@@ -278,6 +280,15 @@ def test_noise_of_the_policy_is_separate_from_layouts(run, made):
     held = memorisation(store.frame().with_columns(start=pl.lit(0)), Paths.of(store.trajectories()))
     assert held.noise.keys() == PLACES.keys() and held.overall.starts == 2
     assert all(held.spread[task] == max(0.01, noise) for task, noise in held.noise.items())
+
+
+def test_repeated_controls_give_the_noise_of_the_policy(run, made):
+    """Controls from different starts differ by their layout as well; only repetitions show the policy's own noise."""
+    once = list(moved(made, lambda seed, number: True, each=1))
+    again = [replace(episode, repeat=1) for episode in once if episode.condition == CONTROL]
+    found, alone = measured(run([*once, *again])), measured(run(once))
+    assert found.noise.keys() == PLACES.keys() and max(found.noise.values()) < 0.001 and alone.noise == {}
+    assert set(found.spread.values()) == {0.01} and found.overall.count == alone.overall.count
 
 
 def test_chance_is_estimated_from_other_tasks(run, made):

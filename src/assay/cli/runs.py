@@ -253,9 +253,7 @@ def compare(
         _show_contrasts(pair, (*comparison.overall, *comparison.conditions))
         drops = (*comparison.robustness, *comparison.robustness_by_condition)
         if drops := tuple(drop for drop in drops if drop.aspect == "drop"):
-            say(
-                "Loss of each run relative to its controls; a positive difference means that B is more robust"
-            )
+            say("Drop of each run relative to its controls; a positive difference means that B loses less")
             rows = [
                 (
                     drop.condition or "all changes",

@@ -65,6 +65,10 @@ class Forecast:
     """Changes whose cost is tested."""
     unexpected: tuple[str, ...] = ()
     """Conditions in which success is not expected, so that losses are not tested."""
+    controls: int = 0
+    """Number of planned controls, including repetitions."""
+    repeated: tuple[int, int] = (0, 0)
+    """See `EarlierRuns.repeated`."""
 
     @property
     def seconds(self) -> float | None:
@@ -156,7 +160,7 @@ def forecast(
     return Forecast(
         episodes=len(plan.specs),
         done=done,
-        seeds=len({spec.seed for spec in plan.specs}),
+        seeds=len({spec.paired_seed for spec in plan.specs}),
         certificates=needed,
         workers=plan.options.worker_count,
         pace=pace,
@@ -166,6 +170,8 @@ def forecast(
         success_source=source,
         tested=expected.changes,
         unexpected=expected.unexpected,
+        controls=sum(spec.condition == CONTROL for spec in plan.specs),
+        repeated=earlier.repeated,
     )
 
 

@@ -218,6 +218,7 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "changes": "success.drops:CHANGES",
             "axes": "success.drops:AXES",
             "drops": "success.drops:DROPS",
+            "spread": "success.spread:SPREAD",
             "tasks": "success.rates:TASKS",
             "task_changes": "success.task_changes:TASK_CHANGES",
             "other_tasks": "success.other_tasks:OTHER_TASKS",

@@ -39,7 +39,7 @@ from pydantic import ValidationError
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
 from assay.episodes.episode import Aftermath, SideEffects
 from assay.episodes.perturbation import changed_by, kinds
-from assay.episodes.spec import Label, key_of
+from assay.episodes.spec import REPEAT_STRIDE, Label, key_of
 from assay.errors import RunError
 from assay.runs.options import Retry
 from assay.runs.rows import (
@@ -318,6 +318,18 @@ class Store(AbstractContextManager["Store"]):
         )
         episodes = (PlannedEpisode(*row) for row in rows)
         return [row._replace(outcome=row.outcome and Outcome(row.outcome)) for row in episodes]
+
+    def repeated_controls(self) -> tuple[int, int]:
+        """Return the number of starts with repeated controls, and of those whose repetitions differ in outcome."""
+        by_start = (
+            "SELECT COUNT(DISTINCT outcome) AS kinds FROM specs JOIN episodes USING (id) "
+            "WHERE condition = ? AND outcome != ? GROUP BY task, seed % ? HAVING COUNT(*) > 1"
+        )
+        row = self._db.execute(
+            f"SELECT COUNT(*), COUNT(*) FILTER (WHERE kinds > 1) FROM ({by_start})",
+            (CONTROL, Outcome.ERROR, REPEAT_STRIDE),
+        ).fetchone()
+        return int(row[0]), int(row[1])
 
     def specs(self, ids: Sequence[int] | None = None) -> list[EpisodeSpec]:
         """Return planned specs by their ids, or all of them in plan order."""

@@ -151,7 +151,7 @@ class Memorisation(Result):
     """Task -> noise of the policy, in metres.
 
     The noise is the 95 % quantile of the distances between controls with the same start, for tasks with several
-    (``--hold-start``). For these tasks, a trajectory counts as repeated up to this distance (or up to a
+    (``--repeats``, ``--hold-start``). For these tasks, a trajectory counts as repeated up to this distance (or up to a
     centimetre, if larger).
     """
     episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
@@ -169,7 +169,7 @@ def memorisation(frame: pl.DataFrame, paths: AnyPaths) -> Memorisation:
     changed = changed.filter(pl.col("other") | (pl.col("moved_by") > 0))
     if not len(changed):
         raise MeasureError("no episode with a control has a change that calls for a different trajectory")
-    successful = frames.controls(rows).filter(pl.col("success") == 1)
+    successful = frames.controls(rows, repeats=True).filter(pl.col("success") == 1)
     successful = successful.filter(pl.Series(paths.has(successful["id"].to_numpy())))
     spread, noise = spreads(successful, paths)
     unjudged: Counter[str] = Counter()  # the reasons are keys of the JSON report

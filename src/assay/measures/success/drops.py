@@ -12,7 +12,7 @@ import polars as pl
 from assay.episodes.perturbation import Change
 from assay.episodes.spec import CONTROL, Label
 from assay.measures import frames
-from assay.measures.clustering import shares, variances
+from assay.measures.clustering import ratio, shares, variances
 from assay.measures.findings import Evidence, FlawTest, Profiles, Untested, evidence_from, one_sided_p
 from assay.measures.flaws import BY_CHANGE, Flaw, shown_by
 from assay.measures.measure import Measure, Panel, Profile, ReportedRun
@@ -30,7 +30,6 @@ from assay.support.stats.intervals import (
     effective_count,
     kish,
     mean_over_tasks,
-    share_interval,
     widen_to_p,
 )
 from assay.support.stats.regression import LogOdds, conditional_log_odds
@@ -43,7 +42,10 @@ _FIXED = ("task", "condition")
 _OUTCOMES = {"both": (1, 1), "only_control": (1, 0), "only_perturbed": (0, 1), "neither": (0, 0)}
 """Outcome of a pair -> successes (0 or 1) of the control and of the perturbed episode."""
 
-_PAIR_COLUMNS = ("key", "task", "seed", "start", "condition", "instruction", "control_success", "success")
+_PAIR_COLUMNS = (
+    *("key", "task", "seed", "start", "condition", "instruction"),
+    *("control_success", "control_rate", "success"),
+)
 """Columns of `Drop.rows`, the table of pairs."""
 
 
@@ -88,10 +90,10 @@ class Drop(Result):
     """Smallest p value attainable with the informative starts; if it exceeds 5 %, there are too few."""
     telling: int
     """Number of informative starts: those with at least one success, perturbed or not."""
-    kept: float | None
-    """Success rate of the perturbed episodes whose control succeeds; None if no control does."""
-    kept_interval: Interval | None
-    """Wilson interval of ``kept`` over starts."""
+    retention: float | None
+    """Perturbed success divided by control success, over all starts; None if no control succeeds."""
+    retention_interval: Interval | None
+    """Interval of ``retention`` over starts and wordings (Fieller's, with Wilson's limits)."""
     tasks: int
     over_tasks: Interval | None
     """Student interval for tasks in general, treating these tasks as a sample; None for fewer than three tasks."""
@@ -178,7 +180,6 @@ def pool_drops(drops: Sequence[Drop]) -> Drop:
 def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
     """Compute the statistics of pairs; ``early``: whether a condition or the control was stopped early."""
     table = frames.start_table(rows)
-    both_succeed = frames.sums(rows, frames.START, kept=pl.col("success") * pl.col("control_success"))[:, 0]
     outcomes = frames.outcome_counts(table)
     control, changed, count = outcomes.T
     effective = (
@@ -213,7 +214,7 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
     by_task, pairs_of = np.bincount(tasks, changed - control), np.bincount(tasks, count)
     over, p_over = mean_over_tasks(by_task, pairs_of, interval) or (None, None)
     odds = conditional_log_odds(usual, ones, changed, count)
-    hits, tried = both_succeed[control > 0], control[control > 0]
+    retained = ratio(rows, "control_rate", "success")
     before, after = rows["control_success"], rows["success"]
     return {
         **{name: int(((before == was) & (after == now)).sum()) for name, (was, now) in _OUTCOMES.items()},
@@ -229,8 +230,8 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
         "p": p,
         "least_p": least_p(count_telling(control, changed)),
         "telling": count_telling(control, changed),
-        "kept": float(hits.sum() / tried.sum()) if len(hits) else None,
-        "kept_interval": share_interval(hits, tried, tried.sum()) if len(hits) else None,
+        "retention": retained and retained.value,
+        "retention_interval": retained and retained.interval,
         "tasks": len(by_task),
         "over_tasks": over,
         "p_over_tasks": p_over,
