@@ -69,7 +69,7 @@ def test_duel_stops_when_decided_and_both_play_the_same_starts_in_one_order(tmp_
     assert found.left == 0
     judged = found.judgement
     assert judged.verdict is PairVerdict.WORSE and judged.status == 1
-    assert judged.overall.change == -1 and -1 <= judged.overall.low < judged.overall.high < 0
+    assert judged.overall.change == -1 and -1 <= judged.overall.low < judged.overall.high <= 0
     assert [spec.key for spec in players[0].seen] == [spec.key for spec in players[1].seen]
     starts = [(spec.task, spec.seed) for spec in players[0].seen]
     assert len(set(starts)) == len(starts) == judged.overall.starts == judged.played / 2 < judged.planned / 2
