@@ -13,9 +13,9 @@ may be stopped at any time. The sequence comes from Robbins' mixture martingale 
 
 which has mean 1 under the true p, so that the probability that it ever exceeds 1 / alpha is at most alpha (Ville).
 
-``differs`` compares a condition with its control, start by start, by a sequential sign test whose boundary ends with the
-planned number of starts (`assay.support.stats.sequential`). The same martingale at p = 1/2, over the starts in which
-they differ, gives a p-value that is valid at any stopping time: 1 / the largest M_n so far. A share of the error
+``differs`` compares a condition with its control, start by start, by a sequential sign test whose boundary ends with
+the planned number of starts (`assay.support.stats.sequential`). The same martingale at p = 1/2, over the starts in
+which they differ, gives a p-value that is valid at any stopping time: 1 / the largest M_n so far. A share of the error
 probability, ``RESERVE``, is kept for it; in a run that is given more seeds later, it alone decides.
 """
 
@@ -126,9 +126,9 @@ class Pairs:
         return min(1.0, math.exp(-self.most) / RESERVE, float(self._boundary.p[0]) / (1 - RESERVE))
 
     @classmethod
-    def of(cls, differences: Iterable[float]) -> Self:
+    def of(cls, differences: Iterable[float], planned: int | None = None) -> Self:
         """Count a condition's differences from its control, start by start."""
-        pairs = cls()
+        pairs = cls(planned)
         for difference in differences:
             pairs.see(difference)
         return pairs

@@ -163,8 +163,9 @@ def decide(
 ) -> Decisions:
     """Decide duels as `assay duel` does, given the outcomes (duels, starts, 2) of A and B in the order of execution.
 
-    An outcome is the mean score of a start's episodes, 0 to 1; NaN for errors. ``plans``: number of starts
-    planned at first, and after every extension (default: all at once). ``binary``: whether outcomes are those of one episode each, 0 or 1.
+    An outcome is the mean score of a start's episodes, 0 to 1; NaN for errors. ``plans``: number of starts planned
+    at first, and after every extension (default: all at once). ``binary``: whether outcomes are those of one episode
+    each, 0 or 1.
     """
     duels, starts, _ = outcomes.shape
     differences = outcomes[..., 1] - outcomes[..., 0]
