@@ -209,7 +209,8 @@ def _at_the_stop() -> list[Figure]:
             raw = np.array([differences.mean() for differences in stopped])
             found = differ(decisions)
             corrected = np.where(found, [median_unbiased(differences) for differences in stopped], raw)
-            note = f"mean {100 * corrected.mean():+.1f}; uncorrected {100 * raw.mean():+.1f}, median {100 * np.median(raw):+.1f}"
+            usual = f"mean {100 * raw.mean():+.1f}, median {100 * np.median(raw):+.1f}"
+            note = f"mean {100 * corrected.mean():+.1f}; uncorrected {usual}"
             off = 100 * abs(float(np.median(corrected)) - change)
             figures.append(
                 Figure(f"median difference printed, off the truth, {what}", off, "points", 1.5, note=note)

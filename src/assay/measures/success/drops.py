@@ -125,8 +125,8 @@ def drops(
 
     A family holds the drops of an axis (words, world, senses) or, without axes, of the experiment; the drops by
     axis are one family. Changes after which success is not expected form separate families. Without
-    ``resampling``, the bootstrap, which takes most of the time, is skipped. ``stopped``: the rules that
-    stopped conditions early, by condition. Groups without a control are left out. Raises MeasureError if no group is left.
+    ``resampling``, the bootstrap, which takes most of the time, is skipped. ``stopped``: the rules that stopped
+    conditions early, by condition. Groups without a control are left out. Raises MeasureError if no group is left.
     """
     rows = frames.valid_rows(frame)
     if absent := set(by) - set(frame.columns):
