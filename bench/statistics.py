@@ -210,8 +210,8 @@ def _stopping() -> list[Figure]:
         pairs.append(shared)
         used.append(sum(stop))
     never = rng.random((400, 200)) < 0.8, rng.random((400, 200)) < 0.8
-    level = np.mean([Pairs.of(other * 1.0 - one).p <= SURE for one, other in zip(*never, strict=True)])
-    fall = rng.random((200, 500)) < 0.9, rng.random((200, 500)) < 0.7
+    level = np.mean([Pairs.of(other * 1.0 - one, 200).p <= SURE for one, other in zip(*never, strict=True)])
+    fall = rng.random((200, 100)) < 0.9, rng.random((200, 100)) < 0.7
     need = [_decided(other * 1.0 - one) for one, other in zip(*fall, strict=True)]
     return [
         Figure("pairs of early-stopped conditions, decided=0.8, 90 against 60 %",
@@ -219,13 +219,13 @@ def _stopping() -> list[Figure]:
                note=f"of {np.mean(used):.0f} episodes"),
         Figure("drop from 90 to 60 % found in them", 100 * float(np.mean(sure)), "%", 80.0, at_most=False),
         _level("control against condition, tested after every start", float(level), 5.0),
-        Figure("starts until 90 and 70 % differ significantly", float(np.median(need)), "starts", 80.0),
+        Figure("starts until 90 and 70 % differ significantly, of 100 planned", float(np.median(need)), "starts", 80.0),
     ]  # fmt: skip
 
 
 def _decided(differences: np.ndarray) -> int:
-    """Return the number of starts after which the anytime-valid p value of a difference reaches 5 %."""
-    pairs = Pairs()
+    """Return the number of starts after which the p value of a difference reaches 5 %."""
+    pairs = Pairs(len(differences))
     for place, each in enumerate(differences, start=1):
         pairs.see(float(each))
         if pairs.p <= SURE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
@@ -121,14 +121,14 @@ def drops(
     by: Sequence[str] = ("condition",),
     *,
     resampling: bool = True,
-    stopped: Collection[str] = (),
+    stopped: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> tuple[Drop, ...]:
     """Return the drop of every group of perturbed episodes that share the columns ``by``, in order of appearance.
 
     A family holds the drops of an axis (words, world, senses) or, without axes, of the experiment; the drops by
     axis are one family. Changes after which success is not expected form separate families. Without
-    ``resampling``, the bootstrap, which takes most of the time, is skipped. ``stopped`` are the conditions that
-    were stopped early. Groups without a control are left out. Raises MeasureError if no group is left.
+    ``resampling``, the bootstrap, which takes most of the time, is skipped. ``stopped``: the rules that stopped
+    conditions early, by condition. Groups without a control are left out. Raises MeasureError if no group is left.
     """
     read = ("outcome", "axis", "experiment", "plausible", *by)
     rows = frames.valid_rows(frames.narrow(frame, *_PAIR_COLUMNS, *read))
@@ -146,7 +146,10 @@ def drops(
         family = (group["axis"][0] if "axis" in group.columns else None) or group["experiment"][0]
         family = "axes" if "axis" in by else family
         sensible = len(frames.plausible(group)) > 0
-        early = bool(stopped) and bool({CONTROL, *group["condition"].unique()} & set(stopped))
+        conditions = [*group["condition"].unique()]
+        early = bool(stopped) and bool({CONTROL, *conditions} & stopped.keys())
+        # A condition that differs from its control was stopped by a test with a p value of its own.
+        rule = stopped.get(conditions[0], {}) if stopped and len(conditions) == 1 else {}
         used = group.select(name for name in _PAIR_COLUMNS if name in group.columns)
         result.append(
             Drop(
@@ -154,7 +157,7 @@ def drops(
                 family=family if sensible else f"{family}, success not expected",
                 plausible=sensible,
                 unpaired=totals[key] - len(group),
-                **_estimate(used, resampling=resampling, early=early),
+                **_estimate(used, resampling=resampling, early=early, stopping_p=rule.get("p")),
                 p_holm=1.0,
                 stopped=early,
             )
@@ -177,8 +180,13 @@ def pool_drops(drops: Sequence[Drop]) -> Drop:
     return replace(first, **estimate, unpaired=unpaired, p_holm=1.0, stopped=early)
 
 
-def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
-    """Compute the statistics of pairs; ``early``: whether a condition or the control was stopped early."""
+def _estimate(
+    rows: pl.DataFrame, *, resampling: bool, early: bool, stopping_p: float | None = None
+) -> dict[str, Any]:
+    """Compute the statistics of pairs.
+
+    ``early``: whether a condition or the control was stopped early; ``stopping_p``: the p value that stopped it.
+    """
     table = frames.start_table(rows)
     outcomes = frames.outcome_counts(table)
     control, changed, count = outcomes.T
@@ -202,7 +210,9 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
         change = float((changed - control).sum() / count.sum())
         p = max(p, float(2 * normal_below(-abs(change) / variance**0.5)) if variance > 0 else 0.0)
     estimate = difference_of((control, changed), (count, count), effective)
-    if early:  # anytime-valid, from starts in the order in which they were run
+    if stopping_p is not None:
+        p = max(p, stopping_p)
+    elif early:  # anytime-valid, from starts in the order in which they were run
         # A start is one pair, that of its first episode by key, as in the stopping rule: several wordings beside one
         # control would all fall if that happened to succeed.
         apart = (pl.col("success") - pl.col("control_success")).sort_by("key").first()
