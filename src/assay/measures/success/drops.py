@@ -24,6 +24,7 @@ from assay.measures.views.forest import MOST, Mark, forest_drawing
 from assay.measures.views.style import BLUE, FAINT, Drawing
 from assay.measures.views.table import Column, Table, declared_columns
 from assay.runs.schedulers.until import Pairs, start_order
+from assay.support.stats.horizon import HorizonTest
 from assay.support.stats.intervals import (
     Interval,
     difference_of,
@@ -140,12 +141,13 @@ def drops(
     if not len(matched):
         raise MeasureError(f"none of the {len(changed)} perturbed episodes has a control")
     totals = {key: len(group) for key, group in changed.group_by(by)}
+    rounds = frames.allocated_rounds(stopped)
     result = []
     for key, group in matched.group_by(by, maintain_order=True):
         family = (group["axis"][0] if "axis" in group.columns else None) or group["experiment"][0]
         family = "axes" if "axis" in by else family
         sensible = len(frames.plausible(group)) > 0
-        early = bool(stopped) and bool({CONTROL, *group["condition"].unique()} & set(stopped))
+        early = rounds > 0 or bool({CONTROL, *group["condition"].unique()} & set(stopped))
         used = group.select(name for name in _PAIR_COLUMNS if name in group.columns)
         result.append(
             Drop(
@@ -153,7 +155,7 @@ def drops(
                 family=family if sensible else f"{family}, success not expected",
                 plausible=sensible,
                 unpaired=totals[key] - len(group),
-                **_estimate(used, resampling=resampling, early=early),
+                **_estimate(used, resampling=resampling, early=early, rounds=rounds),
                 p_holm=1.0,
                 stopped=early,
             )
@@ -176,8 +178,11 @@ def pool_drops(drops: Sequence[Drop]) -> Drop:
     return replace(first, **estimate, unpaired=unpaired, p_holm=1.0, stopped=early)
 
 
-def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
-    """Compute the statistics of pairs; ``early``: whether a condition or the control was stopped early."""
+def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool, rounds: int = 0) -> dict[str, Any]:
+    """Compute the statistics of pairs; ``early``: whether a condition or the control was stopped early.
+
+    ``rounds``: planned number of rounds if starts were allocated; tasks then count equally, whatever their starts.
+    """
     table = frames.start_table(rows)
     both_succeed = frames.sums(rows, frames.START, kept=pl.col("success") * pl.col("control_success"))[:, 0]
     outcomes = frames.outcome_counts(table)
@@ -201,16 +206,23 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
         (variance,) = variances(rows, (apart - apart.mean()) / len(rows), given=_FIXED)
         change = float((changed - control).sum() / count.sum())
         p = max(p, float(2 * normal_below(-abs(change) / variance**0.5)) if variance > 0 else 0.0)
-    estimate = difference_of((control, changed), (count, count), effective)
+    _, tasks = np.unique(table["task"].to_list(), return_inverse=True)
+    weight = 1 / np.bincount(tasks)[tasks] if rounds else ones
+    estimate = difference_of((weight * control, weight * changed), (weight * count,) * 2, effective)
     if early:  # anytime-valid, from starts in the order in which they were run
         # A start is one pair, that of its first episode by key, as in the stopping rule: several wordings beside one
         # control would all fall if that happened to succeed.
         apart = (pl.col("success") - pl.col("control_success")).sort_by("key").first()
         starts = rows.group_by("task", "seed", maintain_order=True).agg(apart=apart)
         ordered = sorted(starts.iter_rows(), key=lambda row: start_order(row[0], row[1]))
-        p = max(p, Pairs.of(apart for *_, apart in ordered).p)
+        if rounds:
+            order = {seed: number for number, seed in enumerate(sorted(starts["seed"].unique()))}
+            played = sorted((order[seed], place) for place, (_, seed, _) in enumerate(ordered))
+            differences = ((number, ordered[place][2]) for number, place in played)
+            p = max(p, min(1.0, 2 * HorizonTest.of(differences, rounds).p))
+        else:
+            p = max(p, Pairs.of(apart for *_, apart in ordered).p)
     interval = widen_to_p(estimate.interval, p)
-    _, tasks = np.unique(table["task"].to_list(), return_inverse=True)
     by_task, pairs_of = np.bincount(tasks, changed - control), np.bincount(tasks, count)
     over, p_over = mean_over_tasks(by_task, pairs_of, interval) or (None, None)
     odds = conditional_log_odds(usual, ones, changed, count)
