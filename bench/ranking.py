@@ -45,7 +45,9 @@ def frames(success: np.ndarray) -> dict[str, pl.DataFrame]:
         }
     )
     return {
-        chr(ord("A") + place): table.with_columns(outcome=pl.Series(np.where(own.ravel(), "success", "failure")))
+        chr(ord("A") + place): table.with_columns(
+            outcome=pl.Series(np.where(own.ravel(), "success", "failure"))
+        )
         for place, own in enumerate(success)
     }
 
@@ -62,7 +64,10 @@ def measure() -> list[Figure]:
                 ranked = [ranking[chr(ord("A") + place)] for place in range(POLICIES)]
                 groups = [[ranked[place] for place in np.flatnonzero(level == value)] for value in set(level)]
                 separated += any(
-                    not set(one.letters) & set(other.letters) for group in groups for one in group for other in group
+                    not set(one.letters) & set(other.letters)
+                    for group in groups
+                    for one in group
+                    for other in group
                 )
                 if case == "equal":
                     covered += [own.interval.low <= 0.5 <= own.interval.high for own in ranked]

@@ -66,7 +66,9 @@ def rank(
     random, drawn = stream("ranking", *only.shape[:2]), np.zeros((_RESAMPLES, *only.shape[1:]))
     for task in np.unique(tasks):
         own = only[tasks == task]
-        drawn += np.tensordot(random.multinomial(len(own), np.full(len(own), 1 / len(own)), _RESAMPLES), own, 1)
+        drawn += np.tensordot(
+            random.multinomial(len(own), np.full(len(own), 1 / len(own)), _RESAMPLES), own, 1
+        )
     # Resamples within tasks vary less than samples, by one start per task.
     few = len(tasks) / max(1, len(tasks) - len(np.unique(tasks)))
     estimate = strengths(only.sum(axis=0))
@@ -135,6 +137,6 @@ def ranking_table(ranking: Sequence[Ranked], suffix: str = "") -> Table:
         ranking,
         note="Runs that share a letter do not differ significantly in success (paired tests over starts, Holm over all "
         "pairs). Wins against the average: of the episodes in which exactly one of the run and an average run "
-        "succeeds, the share in which the run does (Bradley-Terry; ties are left out; bootstrap intervals over starts).",
+        "succeeds, the share in which the run does (Bradley-Terry, without ties; bootstrap intervals over starts).",
         shown_at_once=True,
     )

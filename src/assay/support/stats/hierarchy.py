@@ -30,7 +30,7 @@ _MAX_START_VARIANCE = 16.0
 """Beyond it, outcomes are fixed by the start; the estimate would grow without bound."""
 _WIDER = 1.15
 """Factor by which the posterior is widened, because the variances are estimated; calibrated by simulation."""
-DRAWS = 1000
+DRAWS, _NEW_TASKS = 1000, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,12 @@ class Cells:
     changed: np.ndarray
     """Success rate under each change: (draws, tasks, changes)."""
     general: np.ndarray
-    """Difference between success under a change and without it, in a new task: (draws, changes)."""
+    """Difference between success under a change and without it, mean over tasks in general: (draws, changes)."""
 
 
-def fit(task: np.ndarray, start: np.ndarray, change: np.ndarray, hits: np.ndarray, count: np.ndarray) -> Cells:
+def fit(
+    task: np.ndarray, start: np.ndarray, change: np.ndarray, hits: np.ndarray, count: np.ndarray
+) -> Cells:
     """Fit the model to successes ``hits`` among ``count`` episodes, one row (n,) for each start and change.
 
     ``task``, ``start`` and ``change`` are codes from 0; change 0 is the control. Counts may be effective counts.
@@ -89,12 +91,12 @@ def fit(task: np.ndarray, start: np.ndarray, change: np.ndarray, hits: np.ndarra
     flat = (1 + np.pi * start_variance / 8) ** 0.5
     rates = scipy.special.expit(drawn @ design.T / flat).reshape(DRAWS, tasks, changes + 1)
     spread = [float(variance[block][0]) ** 0.5 for block in random_blocks]
-    usual = drawn[:, :1] + spread[0] * random.normal(size=(DRAWS, 1))
-    cost = drawn[:, 1:2] + drawn[:, blocks == 2]
-    cost = cost + spread[2] * random.standard_t(FREEDOM, size=(DRAWS, 1))
-    cost = cost + spread[3] * random.standard_t(FREEDOM, size=(DRAWS, changes))
+    shape = (DRAWS, _NEW_TASKS, 1)
+    usual = drawn[:, :1, None] + spread[0] * random.normal(size=shape)  # (draws, new tasks, 1)
+    cost = (drawn[:, 1:2] + drawn[:, blocks == 2])[:, None, :] + spread[2] * random.standard_t(FREEDOM, shape)
+    cost = cost + spread[3] * random.standard_t(FREEDOM, (DRAWS, _NEW_TASKS, changes))
     general = scipy.special.expit((usual + cost) / flat) - scipy.special.expit(usual / flat)
-    return Cells(rates[:, :, 0], rates[:, :, 1:], general)
+    return Cells(rates[:, :, 0], rates[:, :, 1:], general.mean(axis=1))
 
 
 def _design(tasks: int, changes: int) -> tuple[np.ndarray, np.ndarray]:
