@@ -1,25 +1,31 @@
 """Active allocation against the plain design: verdicts, errors and episodes, in simulated runs with known truth.
 
 Ten tasks x ten seeds x forty changes, as `pro` on LIBERO-Goal. The log-odds of an episode are task + start (shared by
-all conditions of the start) + noise of the start under this change; a change takes away a fraction of what succeeds.
+all conditions of the start) + noise of the start in a condition; a change takes away a fraction of what succeeds.
 Every run is judged twice, on the same outcomes: with all episodes, and with those that the allocation chooses.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from scipy.special import expit
 
 from assay.episodes import CONTROL
+from assay.measures.success.drops import drops
+from assay.measures.success.rates import rates
 from assay.runs.schedulers.allocate import Allocation
 from assay.support.stats.power import NAMED
 from assay.support.stats.significance import binomial_at_least, holm
 from assay.support.streams import stream
 from bench.figure import Figure
 
-TASKS, SEEDS, CHANGES, RUNS = 10, 10, 40, 40
+TASKS, SEEDS, CHANGES, RUNS = 10, 10, 40, 200
+REPORTS = 8
+"""Number of runs of each policy for which the intervals of a report are computed."""
 TASK_SD, START_SD, CELL_SD = 1.0, 0.7, 0.5
 """Standard deviations of tasks, starts, and starts under a change, in log-odds."""
 BROKEN = 4
@@ -49,22 +55,24 @@ def policies() -> list[Policy]:
     ]
 
 
-def outcomes(policy: Policy, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Sample controls (tasks, seeds) and changed episodes (changes, tasks, seeds)."""
-    tasks = policy.tasks * rng.permutation(np.linspace(-1.5, 1.5, TASKS))[:, None]
-    odds = tasks + START_SD * rng.normal(size=(TASKS, SEEDS))
-    odds = odds + _level(odds, policy.success)
-    own = odds + CELL_SD * rng.normal(size=(CHANGES, TASKS, SEEDS))
-    chances = expit(own) * (1 - policy.lost[:, :, None])
-    return rng.random(odds.shape) < expit(odds), rng.random(own.shape) < chances
+def outcomes(policy: Policy, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sample controls (tasks, seeds) and changed episodes (changes, tasks, seeds).
 
-
-def _level(odds: np.ndarray, wanted: float) -> float:
+    Also return the true success rates for new starts, the control first: (1 + changes, tasks).
+    """
+    tasks = policy.tasks * rng.permutation(np.linspace(-1.5, 1.5, TASKS))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(15)
+    spread = np.hypot(START_SD, CELL_SD) * nodes
     low, high = -20.0, 20.0
     for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if expit(odds + middle).mean() < wanted else (low, middle)
-    return low
+        level = (low + high) / 2
+        usual = expit(tasks[:, None] + spread + level) @ weights / weights.sum()
+        low, high = (level, high) if usual.mean() < policy.success else (low, level)
+    odds = level + tasks[:, None] + START_SD * rng.normal(size=(TASKS, SEEDS))
+    own = odds + CELL_SD * rng.normal(size=(1 + CHANGES, TASKS, SEEDS))
+    kept = np.vstack([np.ones((1, TASKS)), 1 - policy.lost])
+    won = rng.random(own.shape) < expit(own) * kept[:, :, None]
+    return won[0], won[1:], usual * kept
 
 
 def plain(controls: np.ndarray, changed: np.ndarray) -> np.ndarray:
@@ -74,56 +82,89 @@ def plain(controls: np.ndarray, changed: np.ndarray) -> np.ndarray:
     return np.array(holm(p)) < NAMED
 
 
-def allocated(controls: np.ndarray, changed: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the same for the episodes that the allocation chooses, and their number."""
+def allocated(controls: np.ndarray, changed: np.ndarray) -> tuple[Allocation, np.ndarray]:
+    """Return an allocation, and which episodes it chooses, the control first: (1 + changes, tasks, seeds)."""
     names = [CONTROL, *map(str, range(len(changed)))]
     allocation = Allocation({(name, str(task)): SEEDS for name in names for task in range(TASKS)})
-    count = 0
+    chosen = np.zeros((len(names), TASKS, SEEDS), bool)
     for seed in range(SEEDS):
         results = {}
         for name, task in sorted(allocation.open_cells()):
             control = bool(controls[int(task), seed])
             results[CONTROL, task] = [control], control
             results[name, task] = [bool(changed[int(name), int(task), seed])], control
-        count += len(results)
+            chosen[[0, 1 + int(name)], int(task), seed] = True
         allocation.complete(results)
-    return np.array([allocation.verdicts.get(name) == "loss" for name in names[1:]]), count
+    return allocation, chosen
+
+
+def covers(
+    allocation: Allocation, chosen: np.ndarray, won: np.ndarray, truth: np.ndarray
+) -> tuple[list[bool], list[bool]]:
+    """Return whether the intervals of a report cover the true rates, and the true differences, of the conditions."""
+    condition, task, seed = np.nonzero(chosen)
+    names = [CONTROL, *map(str, range(CHANGES))]
+    frame = pl.DataFrame(
+        {
+            "key": [f"{a} {b} {c}" for a, b, c in zip(condition, task, seed, strict=True)],
+            "condition": [names[place] for place in condition],
+            "task": [f"libero_goal/{place}" for place in task],
+            "seed": seed,
+            "start": seed,
+            "outcome": np.where(won[condition, task, seed], "success", "failure"),
+            "experiment": "pro",
+            "axis": "world",
+        }
+    )
+    stopped = {name: {"rounds": SEEDS, "low": 0.0, "high": 1.0} for name in allocation.verdicts}
+    usual, means = truth[0].mean(), dict(zip(names, truth.mean(axis=1), strict=True))
+    intervals = [
+        (rate.interval, means[str(rate.group["condition"])]) for rate in rates(frame, stopped=stopped)
+    ]
+    results = drops(frame, resampling=False, stopped=stopped)
+    apart = [(drop.interval, means[str(drop.group["condition"])] - usual) for drop in results]
+    return tuple(  # type: ignore[return-value]
+        [interval is not None and interval.low <= value <= interval.high for interval, value in pairs]
+        for pairs in (intervals, apart)
+    )
 
 
 def measure() -> list[Figure]:
-    """Measure the share of episodes, the agreement of verdicts, and false verdicts."""
+    """Measure the share of episodes, the agreement of verdicts, false verdicts, and coverage."""
     figures = []
     for policy in policies():
-        shares, same, false, found, power = [], [], [], [], []
+        is_lost = policy.lost.any(axis=1)
+        counts = Counter[str]()
         for run in range(RUNS):
-            data = outcomes(policy, stream("allocation", policy.name, run))
-            full = plain(*data)
-            chosen, count = allocated(*data)
-            shares.append(count / ((CHANGES + 1) * TASKS * SEEDS))
-            same.append((full == chosen).mean())
-            is_lost = policy.lost.any(axis=1)
-            false.append(bool(chosen[~is_lost].any()))
-            found.append(chosen[is_lost].mean() if is_lost.any() else np.nan)
-            power.append(full[is_lost].mean() if is_lost.any() else np.nan)
-        note = f"verdicts equal to the plain design's: {100 * np.mean(same):.1f} %"
-        if not np.isnan(found[0]):
-            note += f"; losses found: {100 * np.mean(found):.0f} %, plain {100 * np.mean(power):.0f} %"
+            controls, changed, truth = outcomes(policy, stream("allocation", policy.name, run))
+            full = plain(controls, changed)
+            allocation, chosen = allocated(controls, changed)
+            found = np.array([allocation.verdicts.get(str(place)) == "loss" for place in range(CHANGES)])
+            counts["episodes"] += int(chosen.sum())
+            counts["same"] += int((full == found).sum())
+            counts["false"] += bool(found[~is_lost].any())
+            counts["found"] += int(found[is_lost].sum())
+            counts["found by the plain design"] += int(full[is_lost].sum())
+            if run < REPORTS:
+                won = np.concatenate([controls[None], changed])
+                for name, covered in zip(
+                    ("rates", "drops"), covers(allocation, chosen, won, truth), strict=True
+                ):
+                    counts[name] += sum(covered)
+                    counts[f"all {name}"] += len(covered)
+        note = f"verdicts equal to the plain design's: {100 * counts['same'] / (RUNS * CHANGES):.1f} %; "
+        if is_lost.any():
+            losses = RUNS * int(is_lost.sum())
+            plainly = 100 * counts["found by the plain design"] / losses
+            note += f"losses found: {100 * counts['found'] / losses:.0f} %, plain {plainly:.0f} %; "
+        covered = [
+            f"{name} {100 * counts[name] / counts[f'all {name}']:.1f} %" for name in ("rates", "drops")
+        ]
+        note += f"intervals cover: {', '.join(covered)}"
+        share = 100 * counts["episodes"] / (RUNS * (CHANGES + 1) * TASKS * SEEDS)
+        figures.append(Figure(f"episodes of the plain design, {policy.name}", share, "%", 60.0, note=note))
+        what = f"runs with a false loss, {policy.name}"
         figures.append(
-            Figure(
-                f"episodes of the plain design, {policy.name}",
-                100 * float(np.mean(shares)),
-                "%",
-                60.0,
-                note=note,
-            )
-        )
-        figures.append(
-            Figure(
-                f"runs with a false loss, {policy.name}",
-                100 * float(np.mean(false)),
-                "%",
-                5.0,
-                note=f"{sum(false)} of {RUNS}",
-            )
+            Figure(what, 100 * counts["false"] / RUNS, "%", 5.0, note=f"{counts['false']} of {RUNS}")
         )
     return figures

@@ -68,8 +68,8 @@ def test_decided_conditions_and_hopeless_tasks_get_no_more_episodes(allocated: S
     counts = Counter(allocated.frame().select("condition", "task").iter_rows())
     assert {name: rule["rule"] for name, rule in allocated.stopped.items()} == {
         "broken": "allocate: loss",
-        "fine": "allocate: no loss",
-        "other": "allocate: no loss",
+        "fine": "allocate: no loss found",
+        "other": "allocate: no loss found",
     }
     assert counts["broken", CHOSEN[1].id] < 12 and counts[CONTROL, FLOOR] == 2 == counts["fine", FLOOR]
     assert len(allocated.frame()) < 0.75 * len(planned())
@@ -100,7 +100,10 @@ def test_more_seeds_continue_the_open_conditions(allocated: Store):
         assert set(store.stopped) == {"broken"}
         store.plan(planned())
         play(store)
-        assert {rule["rule"] for rule in store.stopped.values()} == {"allocate: loss", "allocate: no loss"}
+        assert {rule["rule"] for rule in store.stopped.values()} == {
+            "allocate: loss",
+            "allocate: no loss found",
+        }
 
 
 def test_report_uses_the_sequential_p_value_and_weights_tasks_equally(allocated: Store):

@@ -118,7 +118,7 @@ class Allocation:
         still_open = {condition for condition, _ in self.open_cells()}
         planned = {condition for (condition, _), left in self._left.items() if left > 0}
         for condition in planned.difference(still_open, [CONTROL]):
-            self.verdicts.setdefault(condition, "no loss")
+            self.verdicts.setdefault(condition, "no loss found")
 
 
 class AllocatingScheduler(Scheduler):
