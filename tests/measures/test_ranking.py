@@ -45,6 +45,8 @@ def test_several_runs_are_ranked_in_one_table(run, made):
     comparison = compare(frames)
     assert [ranked.name for ranked in comparison.ranking] == ["best", "second", "low"]
     assert [ranked.letters for ranked in comparison.ranking] == ["a", "a", "b"]
+    alike = compare(dict.fromkeys("abc", frames["best"])).ranking
+    assert all(ranked.interval.low < 0.2 and ranked.interval.high > 0.8 for ranked in alike)
     best, _, low = comparison.ranking
     assert low.interval.high < 0.5 < best.interval.low < best.wins < best.interval.high
     table = next(comparison_tables(comparison))

@@ -72,7 +72,11 @@ def rank(
     # Resamples within tasks vary less than samples, by one start per task.
     few = len(tasks) / max(1, len(tasks) - len(np.unique(tasks)))
     estimate = strengths(only.sum(axis=0))
-    half = Z * few**0.5 * strengths(drawn).std(axis=0)
+    # Resamples of few differences may all be alike: the error is at least that of independent episodes.
+    chance = scipy.special.expit(estimate[:, None] - estimate[None, :])
+    games = np.where(np.eye(len(names)), 0.0, 1 + (only + only.transpose(0, 2, 1)).sum(axis=0))
+    least = (games * chance * (1 - chance)).sum(axis=1) ** -0.5
+    half = Z * np.maximum(few**0.5 * strengths(drawn).std(axis=0), least)
     rates = rows.select(columns).mean().row(0)
     order = sorted(range(len(names)), key=lambda place: (-rates[place], names[place]))
     letters = dict(zip(order, letter_display([names[place] for place in order], different), strict=True))
