@@ -21,7 +21,7 @@ from assay.measures.failure.near_far import OURS, NearFarRule
 from assay.measures.findings import Finding, FlawTest, Profiles, Untested
 from assay.measures.flaws import ABSENT, CONSEQUENCES, Flaw, OwnFlaw
 from assay.measures.frames import label_changes, plausible
-from assay.measures.memory.paths import Paths
+from assay.measures.memory.paths import MAX_POINTS, AnyPaths, Paths, StoredPaths
 from assay.measures.result import MeasureError, Missing, attempt
 from assay.runs.store import Store
 from assay.support.plugins import Registry
@@ -65,10 +65,12 @@ class RunData:
         return label_changes(self.frame)
 
     @cached_property
-    def paths(self) -> Paths:
+    def paths(self) -> AnyPaths:
         """Trajectories of the end effector. Raises MeasureError if they were not loaded."""
         if not self._with_paths:
             raise MeasureError("the trajectories of the run were not loaded")
+        if self.whole["steps"].sum() > MAX_POINTS:
+            return StoredPaths(self._store.trajectories)
         return Paths.of(self._store.trajectories())
 
     def attempt(self, measure: Measure[T]) -> T | Missing:
@@ -76,11 +78,17 @@ class RunData:
         if measure.name not in self._results:
             applies = measure.applies(self)
             self._results[measure.name] = (
-                attempt(measure.measure, self)
+                attempt(self._measure, measure)
                 if applies
                 else Missing("the measure does not apply to the run")
             )
         result: T | Missing = self._results[measure.name]
+        return result
+
+    def _measure(self, measure: Measure[T]) -> T:
+        """Return the result of a measure. Raises ValueError if one of its numbers is infinite or undefined."""
+        result = measure.measure(self)
+        plain(result)
         return result
 
     def result(self, measure: Measure[T]) -> T:

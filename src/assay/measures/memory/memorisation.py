@@ -47,7 +47,7 @@ from assay.measures.flaws import Flaw
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.memory.paths import (
     QUANTILE,
-    Paths,
+    AnyPaths,
     alike,
     by_chance,
     displacement,
@@ -153,7 +153,7 @@ class Memorisation(Result):
     """Judged episodes. Columns: id, task, seed, start, condition, axis, calls, spread (metres), alike, chance."""
 
 
-def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
+def memorisation(frame: pl.DataFrame, paths: AnyPaths) -> Memorisation:
     """Compute the memorisation index of a run.
 
     Episodes with an event are left out, because the control's trajectory is correct until the event.
@@ -185,9 +185,10 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     changed = keep(changed, enough, "moved too little, for how much controls differ")
     here = ~starting_elsewhere(changed, paths) | changed["other"].to_numpy()
     changed = keep(changed, here, "the end effector starts elsewhere")
-    control = paths.resample(changed["control_id"].to_numpy())
+    ids, which = np.unique(changed["control_id"].to_numpy(), return_inverse=True)
+    control = paths.resample(ids)
     still = np.repeat(control[:, :1], control.shape[1], axis=1)
-    moves = distances(still, control) >= MIN_CONTROL_SPREADS * changed["spread"].to_numpy()
+    moves = distances(still, control)[which] >= MIN_CONTROL_SPREADS * changed["spread"].to_numpy()
     changed = keep(changed, moves, "the control cannot be told from standing still")
     if not len(changed):
         reasons = ", ".join(f"{count} x {why}" for why, count in unjudged.items() if count)
