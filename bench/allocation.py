@@ -23,8 +23,8 @@ from assay.support.stats.significance import binomial_at_least, holm
 from assay.support.streams import stream
 from bench.figure import Figure
 
-TASKS, SEEDS, CHANGES, RUNS = 10, 10, 40, 200
-REPORTS = 8
+TASKS, SEEDS, CHANGES, RUNS = 10, 10, 40, 40
+REPORTS = 2
 """Number of runs of each policy for which the intervals of a report are computed."""
 TASK_SD, START_SD, CELL_SD = 1.0, 0.7, 0.5
 """Standard deviations of tasks, starts, and starts under a change, in log-odds."""
@@ -44,7 +44,7 @@ class Policy:
 def policies() -> list[Policy]:
     nothing = np.zeros((CHANGES, TASKS))
     broken, in_a_task, all_lower = nothing.copy(), nothing.copy(), np.full_like(nothing, 0.2)
-    broken[:BROKEN] = 0.8
+    broken[:BROKEN] = 0.4
     in_a_task[:, 3] = 1.0
     return [
         Policy("flawless", 0.8, nothing),

@@ -13,7 +13,7 @@ from assay.measures.compare import compare
 from assay.support.streams import stream
 from bench.figure import Figure
 
-POLICIES, TASKS, STARTS, CONDITIONS, RUNS = 5, 10, 10, 3, 200
+POLICIES, TASKS, STARTS, CONDITIONS, RUNS = 5, 10, 10, 3, 150
 LEVELS = {"equal": np.zeros(POLICIES), "two are better": np.array([1.0, 1.0, 0.0, 0.0, 0.0])}
 KINDS = {"noise": 0.0, "noise of the start in a policy": 1.5, "fixed by the start in a policy": 30.0}
 """Standard deviation of the log-odds of a start that only one policy has."""
