@@ -247,11 +247,8 @@ def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Co
 
     everything = fair if len(fair) else shared
     overall = contrasts([(None, everything)])
-    different = [
-        (contrast.first, contrast.second)
-        for contrast in overall
-        if contrast.decision in (Decision.BETTER, Decision.WORSE)
-    ]
+    unequal = (contrast for contrast in overall if contrast.decision in (Decision.BETTER, Decision.WORSE))
+    different = [(contrast.first, contrast.second) for contrast in unequal]
     return Comparison(
         runs=counts,
         errors={name: int((frame["outcome"] == "error").sum()) for name, frame in frames.items()},

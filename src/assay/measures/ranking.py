@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Annotated
 
 import numpy as np
@@ -41,11 +42,12 @@ class Ranked(Result):
     letters: Annotated[str, Column("letters")]
     """Runs that share a letter are not significantly different (paired tests, Holm)."""
     wins: Annotated[float, Column("wins against the average", "share")]
-    """Probability of being the one that succeeds where exactly one of this run and an average one does."""
+    """Probability of being the one that succeeds where exactly one of this run and an average one does.
+
+    Its log-odds are the Bradley-Terry strength, which is 0 for the average of the runs.
+    """
     interval: Annotated[Interval, Column("95 % interval", "share")]
     """Bootstrap interval of ``wins`` over starts, within tasks."""
-    strength: Annotated[float, Column("strength", "number")]
-    """Bradley-Terry strength in log-odds, 0 for the average of the runs."""
 
 
 def rank(
@@ -56,9 +58,7 @@ def rank(
     ``different`` are the pairs of runs with a significant difference.
     """
     columns = [f"_{place}" for place in range(len(names))]
-    pairs = {
-        f"{first}>{second}": pl.col(first) * (1 - pl.col(second)) for first in columns for second in columns
-    }
+    pairs = {f"{a}>{b}": pl.col(a) * (1 - pl.col(b)) for a in columns for b in columns}
     only = sums(rows, START, **pairs).reshape(-1, len(names), len(names))  # (starts, runs, runs)
     tasks = rows.select(START).unique(maintain_order=True)["task"].rank("dense").to_numpy().astype(int)
     if np.unique(tasks, return_counts=True)[1].min() < 2:  # a start without a second one cannot be resampled
@@ -66,9 +66,8 @@ def rank(
     random, drawn = stream("ranking", *only.shape[:2]), np.zeros((_RESAMPLES, *only.shape[1:]))
     for task in np.unique(tasks):
         own = only[tasks == task]
-        drawn += np.tensordot(
-            random.multinomial(len(own), np.full(len(own), 1 / len(own)), _RESAMPLES), own, 1
-        )
+        times = random.multinomial(len(own), np.full(len(own), 1 / len(own)), _RESAMPLES)
+        drawn += np.tensordot(times, own, 1)
     # Resamples within tasks vary less than samples, by one start per task.
     few = len(tasks) / max(1, len(tasks) - len(np.unique(tasks)))
     estimate = strengths(only.sum(axis=0))
@@ -88,7 +87,6 @@ def rank(
             letters=letters[place],
             wins=float(ends[place, 1]),
             interval=Interval(float(ends[place, 0]), float(ends[place, 2]), "bootstrap, over starts"),
-            strength=float(estimate[place]),
         )
         for place in order
     )
@@ -125,12 +123,8 @@ def letter_display(names: Sequence[str], different: Collection[tuple[str, str]])
             if not any(group < other or (group == other and at < place) for at, other in enumerate(groups))
         ]
     groups.sort(key=lambda group: sorted(names.index(name) for name in group))
-    return ["".join(_letter(place) for place, group in enumerate(groups) if name in group) for name in names]
-
-
-def _letter(place: int) -> str:
-    """Return a, b, ..., z, a1, b1, ..."""
-    return "abcdefghijklmnopqrstuvwxyz"[place % 26] + (str(place // 26) if place >= 26 else "")
+    letters = [chr(ord("a") + place % 26) + "'" * (place // 26) for place in range(len(groups))]
+    return ["".join(compress(letters, (name in group for group in groups))) for name in names]
 
 
 def ranking_table(ranking: Sequence[Ranked], suffix: str = "") -> Table:

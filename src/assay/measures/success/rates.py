@@ -80,13 +80,9 @@ def rates(
         success=pl.when(pl.col("outcome") != "error").then((pl.col("outcome") == "success").cast(pl.Int64))
     )
     valid = rows.drop_nulls("success")
-    weight, means = None, dict[tuple[Any, ...], float]()
-    if allocated_rounds(stopped):
-        weight = "weight"  # every task of a group has the same total weight
-        valid = valid.with_columns(weight=1 / pl.len().over([*by, "task"]))
-        for key, group in group_rows(valid, by):
-            hits = group["success"] * group[weight]
-            means[key] = float(hits.sum() / group[weight].sum())
+    weight = "_weight" if allocated_rounds(stopped) else None
+    if weight:  # every task of a group has the same total weight
+        valid = valid.with_columns(_weight=1 / pl.len().over([*by, "task"]))
     estimates = shares(valid, "success", by, weight) if len(valid) else {}
     result = []
     for key, group in group_rows(rows, by):
@@ -97,6 +93,7 @@ def rates(
             low, high = (float(stopped[key[0]][end]) for end in ("low", "high"))
             interval = Interval(low, high, "confidence sequence")
         hits, tried = sums(finished, ["task"], hits=pl.col("success"), tried=pl.col("seed").is_not_null()).T
+        rate = float((hits / tried).mean()) if weight else successes / max(count, 1)
         over_tasks = None
         if effective is not None and len(hits) >= FEWEST:
             # Wilson's interval stays within 0 and 1; the variance between tasks reduces the effective sample size.
@@ -107,7 +104,7 @@ def rates(
                 successes=successes,
                 count=count,
                 errors=len(group) - count,
-                rate=means.get(key, successes / count) if count else None,
+                rate=rate if count else None,
                 effective=effective,
                 interval=interval,
                 tasks=len(hits),

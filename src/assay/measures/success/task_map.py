@@ -7,7 +7,7 @@ diagnosis rests, and replaces none of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -32,37 +32,22 @@ MAX_DRAWN = 40
 """Maximum number of tasks, and of changes, in the figure."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GeneralCost(Result):
-    """Cost of a change in tasks in general."""
+@dataclass(frozen=True, slots=True)
+class TaskCell(Result):
+    """Cost of a change in one task, or in tasks in general."""
 
     change: Annotated[str, Column("change")]
-    difference: Annotated[float, Column("difference, tasks in general", "change")]
+    task: Annotated[str | None, Column("task")]
+    """Task; None for the mean over tasks in general, of which these are a sample."""
+    starts: Annotated[int | None, Column("starts", "count")]
+    observed: Annotated[float | None, Column("difference, observed", "change")]
+    """Success under the change minus success of the same starts' controls; None for tasks in general."""
+    difference: Annotated[float, Column("difference, pooled", "change")]
     """Mean of the posterior of success under the change minus success without it."""
     interval: Annotated[Interval, Column("95 % interval", "change")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskCell(GeneralCost):
-    """Cost of a change in one task."""
-
-    difference: Annotated[float, Column("difference, pooled", "change")]
-    interval: Annotated[Interval, Column("95 % interval", "change")]
-    task: Annotated[str, Column("task")]
-    starts: Annotated[int, Column("starts", "count")]
-    observed: Annotated[float, Column("difference, observed", "change")]
-    """Success under the change minus success of the same starts' controls."""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskMap(Result):
-    """Posterior of the cost of each change in each task, and in tasks in general."""
-
-    cells: tuple[TaskCell, ...]
-    general: tuple[GeneralCost, ...]
-
-
-def task_map(run: RunData) -> TaskMap:
+def task_map(run: RunData) -> tuple[TaskCell, ...]:
     """Fit the model to the pairs with a single change. Raises MeasureError for fewer than three tasks."""
     result = run.result(TASK_CHANGES)
     changes, tasks = (sorted({getattr(cell, name) for cell in result.cells}) for name in ("change", "task"))
@@ -81,32 +66,23 @@ def task_map(run: RunData) -> TaskMap:
         .group_by(*START, "change", maintain_order=True)
         .agg(hits=pl.col("success").sum(), count=pl.len())
     )
-    codes = {name: place for place, name in enumerate(("", *changes))}
-    task, change = _codes(units["task"], tasks), np.array([codes[name] for name in units["change"]])
+    task = np.array([tasks.index(name) for name in units["task"]])
+    change = np.array([["", *changes].index(name) for name in units["change"]])
     start = units.select(pl.struct(START).rank("dense")).to_series().to_numpy().astype(int) - 1
     hits, count = units["hits"].to_numpy().astype(float), units["count"].to_numpy().astype(float)
-    effective = 1 / (1 + _agreement(task * len(codes) + change, hits, count) * (count - 1))
+    effective = 1 / (1 + _agreement(task * (len(changes) + 1) + change, hits, count) * (count - 1))
     posterior = fit(task, start, change, hits * effective, count * effective)
     apart = posterior.changed - posterior.control[:, :, None]
-    return TaskMap(
-        cells=tuple(
-            TaskCell(
-                task=cell.task,
-                starts=cell.starts,
-                observed=cell.perturbed - cell.control,
-                **_describe(cell.change, apart[:, tasks.index(cell.task), changes.index(cell.change)]),
-            )
-            for cell in result.cells
-        ),
-        general=tuple(
-            GeneralCost(**_describe(name, posterior.general[:, place])) for place, name in enumerate(changes)
-        ),
-    )
-
-
-def _codes(values: pl.Series, names: list[str]) -> np.ndarray:
-    places = {name: place for place, name in enumerate(names)}
-    return np.array([places[value] for value in values])
+    cells = [
+        TaskCell(
+            *(cell.change, cell.task, cell.starts, cell.perturbed - cell.control),
+            *_summarise(apart[:, tasks.index(cell.task), changes.index(cell.change)]),
+        )
+        for cell in sorted(result.cells, key=lambda cell: (cell.change, natural(cell.task)))
+    ]
+    for place, name in enumerate(changes):
+        cells.append(TaskCell(name, None, None, None, *_summarise(posterior.general[:, place])))
+    return tuple(cells)
 
 
 def _agreement(cell: np.ndarray, hits: np.ndarray, count: np.ndarray) -> float:
@@ -120,45 +96,36 @@ def _agreement(cell: np.ndarray, hits: np.ndarray, count: np.ndarray) -> float:
     return float(np.clip(((hits - count * rate) ** 2 - count * spread).sum() / pairs, 0, 1)) if pairs else 0.0
 
 
-def _describe(change: str, draws: np.ndarray) -> dict[str, Any]:
+def _summarise(draws: np.ndarray) -> tuple[float, Interval]:
     low, high = np.quantile(draws, (0.025, 0.975))
-    interval = Interval(float(low), float(high), "posterior, partial pooling")
-    return {"change": change, "difference": float(draws.mean()), "interval": interval}
+    return float(draws.mean()), Interval(float(low), float(high), "posterior, partial pooling")
 
 
-def cells_table(result: TaskMap, report: ReportedRun) -> Table:
-    """Return a table of the pooled cost of each change in each task."""
+def map_table(cells: Sequence[TaskCell], report: ReportedRun) -> Table:
+    """Return a table of the pooled cost of each change in each task, and in tasks in general."""
     return Table.of(
         "task-map",
         "Cost of each change in each task, pooled",
-        sorted(result.cells, key=lambda cell: (cell.change, natural(cell.task))),
-        *("change", "task", "starts", "observed", "difference", "interval"),
+        cells,
         note="Pooled: a logistic model with partial pooling over tasks, starts, changes and cells; each cell is shrunk "
-        "towards what the other cells suggest. Intervals of the posterior, for new starts of the task. The exact "
-        "tests, not this model, decide what counts as a flaw.",
+        "towards what the other cells suggest. Intervals of the posterior, for new starts of the task; without a "
+        "task: the mean over tasks in general, of which these are a sample. The exact tests, not this model, decide "
+        "what counts as a flaw.",
     )
 
 
-def general_table(result: TaskMap, report: ReportedRun) -> Table:
-    """Return a table of the cost of each change in tasks in general."""
-    return Table.of(
-        "task-map-general",
-        "Cost of each change in tasks in general, pooled",
-        result.general,
-        note="From the same model: the mean over tasks in general, of which these are a sample.",
-    )
-
-
-def map_figure(result: TaskMap, report: ReportedRun) -> Drawing:
+def map_figure(cells: Sequence[TaskCell], report: ReportedRun) -> Drawing:
     """Draw the pooled cost of each change in each task. Raises MeasureError if there are too many cells."""
-    tasks = sorted({cell.task for cell in result.cells}, key=natural)
-    changes = sorted({cell.change for cell in result.cells})
+    tasks = sorted({cell.task for cell in cells if cell.task}, key=natural)
+    changes = sorted({cell.change for cell in cells})
     if max(len(tasks), len(changes)) > MAX_DRAWN:
         raise MeasureError(f"more than {MAX_DRAWN} tasks or changes cannot be drawn")
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
-        for cell in result.cells:
+        for cell in cells:
+            if cell.task is None:
+                continue
             row, column = tasks.index(cell.task), changes.index(cell.change)
             ink = fill_cell(axes, row, column, float(np.clip(1 + cell.difference, 0, 1)))
             is_certain = not cell.interval.low <= 0 <= cell.interval.high
@@ -184,5 +151,5 @@ TASK_MAP = Measure(
     "task_map",
     "Cost of each change in each task and in tasks in general, with partial pooling.",
     task_map,
-    panels=(Panel(SUCCESS, (cells_table, general_table), (map_figure,)),),
+    panels=(Panel(SUCCESS, (map_table,), (map_figure,)),),
 )

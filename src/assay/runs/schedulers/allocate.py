@@ -56,6 +56,7 @@ class Allocation:
         self._left = dict(planned)
         self._tests = {condition: HorizonTest() for condition, _ in planned if condition != CONTROL}
         self._played: Counter[Cell] = Counter()
+        """Episodes by cell; with an empty condition or task, of all of them."""
         self._succeeded: Counter[Cell] = Counter()
         self._lost: Counter[Cell] = Counter()
         self._hopeless: set[str] = set()
@@ -63,16 +64,11 @@ class Allocation:
 
     def open_cells(self) -> set[Cell]:
         """Return the cells, without those of the control, that get the next start."""
-        played, succeeded = Counter[str](), Counter[str]()
-        for (_, task), count in self._played.items():
-            played[task] += count
-        for (_, task), count in self._succeeded.items():
-            succeeded[task] += count
         return {
             (condition, task)
             for (condition, task), left in self._left.items()
             if left > 0 and condition != CONTROL and condition not in self.verdicts
-            if self._completed < MIN_ROUNDS or succeeded[task] > NEVER * played[task]
+            if self._completed < MIN_ROUNDS or self._succeeded["", task] > NEVER * self._played["", task]
             if condition not in self._hopeless or self._lost[condition, task] >= SUSPECT
             if not UNBROKEN <= self._played[condition, task] == self._succeeded[condition, task]
         }
@@ -83,8 +79,9 @@ class Allocation:
         by_condition: dict[str, list[int]] = {}
         for (condition, task), (successes, control) in results.items():
             self._left[condition, task] -= 1
-            self._played[condition, task] += len(successes)
-            self._succeeded[condition, task] += sum(successes)
+            for cell in ((condition, task), ("", task), (condition, "")):
+                self._played[cell] += len(successes)
+                self._succeeded[cell] += sum(successes)
             if condition != CONTROL and successes and control is not None:
                 # One control counts once, however many wordings are compared with it.
                 by_condition.setdefault(condition, []).append(successes[0] - control)
@@ -102,12 +99,8 @@ class Allocation:
                 self.verdicts.setdefault(condition, "loss")
         if self._completed < MIN_ROUNDS:
             return
-        controls = [cell for cell in self._played if cell[0] == CONTROL]
         # A loss is at most as large as the success of the controls; one success and one failure are added.
-        successes, count = (
-            sum(counts[cell] for cell in controls) for counts in (self._succeeded, self._played)
-        )
-        loss = min(LOSS, (successes + 1) / (count + 2))
+        loss = min(LOSS, (self._succeeded[CONTROL, ""] + 1) / (self._played[CONTROL, ""] + 2))
         level = NAMED / max(1, len(names) - list(self.verdicts.values()).count("loss"))
         remaining = Counter[str]()
         for cell in self.open_cells():
@@ -139,7 +132,7 @@ class AllocatingScheduler(Scheduler):
             if is_recorded or episode.key in wanted_keys:
                 start = episode.condition, episode.task, episode.seed
                 self._starts.setdefault(start, []).append(episode.key)
-            if episode.outcome is not None and is_recorded:
+            if is_recorded and episode.outcome is not None:
                 self._outcomes[episode.key] = episode.outcome
         self._seeds = sorted({seed for *_, seed in self._starts})
         self._allocation = Allocation(Counter(start[:2] for start in self._starts))
@@ -168,15 +161,11 @@ class AllocatingScheduler(Scheduler):
                 self.add(entry for entry in self._wanted if entry.key in self._requested)
                 return
             self._seeds.pop(0)
-            self._allocation.complete(
-                {
-                    cell: (
-                        self._successes(*cell, seed),
-                        next(iter(self._successes(CONTROL, cell[1], seed)), None),
-                    )
-                    for cell in sorted(cells, key=lambda cell: start_order(cell[1], seed))
-                }
-            )
+            results: dict[Cell, Result] = {}
+            for condition, task in sorted(cells, key=lambda cell: start_order(cell[1], seed)):
+                control = next(iter(self._successes(CONTROL, task, seed)), None)
+                results[condition, task] = self._successes(condition, task, seed), control
+            self._allocation.complete(results)
             for condition, verdict in self._allocation.verdicts.items():
                 if condition not in self._decided:
                     self._stop(condition, verdict)
