@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import (
+    allocation,
     certificates,
     conduct,
     diagnosis,
@@ -20,6 +21,7 @@ from bench import (
     events_flaws,
     experiments,
     harnesses,
+    hierarchy,
     importing,
     libero_pro,
     libero_x,
@@ -27,6 +29,7 @@ from bench import (
     memory,
     oracle,
     probe,
+    ranking,
     report,
     robustness,
     runs,
@@ -59,6 +62,9 @@ SECTIONS = {
     "robustness": robustness.measure,
     "spread": spread.measure,
     "shapes": shapes.measure,
+    "allocation": allocation.measure,
+    "hierarchy": hierarchy.measure,
+    "ranking": ranking.measure,
     "duel": duel.measure,
     "duel-progress": duel_progress.measure,
     "scale": scale.measure,

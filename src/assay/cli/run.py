@@ -80,7 +80,8 @@ def run(
     earlier = f" ({before} recorded before)" if before else ""
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{earlier}{rest}")
     if others > 0:
-        say(f"not executed: {number_of(others, 'planned episode')} with other tasks, seeds or conditions")
+        why = "left out by the allocation" if options.allocate else "with other tasks, seeds or conditions"
+        say(f"not executed: {number_of(others, 'planned episode')} {why}")
     if ending.reason:
         raise RunError(cli.STOPPED.format(ending.reason))
     if ending.left:

@@ -221,6 +221,7 @@ def compare(
     Episodes match if task, seed, assets and perturbations are equal.
     """
     from assay.measures.compare import comparison_tables, robustness_figure
+    from assay.measures.ranking import ranking_table
     from assay.measures.result import MeasureError
     from assay.measures.views.wording import between, points
     from assay.report.comparison import compare_runs
@@ -246,6 +247,8 @@ def compare(
         cli.write_json(comparison.as_json(), target)
     if target == "-":
         return
+    if comparison.ranking:
+        cli.print_table(ranking_table(comparison.ranking))
     for pair in combinations(runs, 2):
         say(f"A: {pair[0]}\nB: {pair[1]}\nB - A in percentage points")
         for line in comparison.verdicts(*pair):

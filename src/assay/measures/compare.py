@@ -26,6 +26,7 @@ import polars as pl
 from assay.episodes.spec import CONTROL
 from assay.measures.clustering import UNIT, Ratio, correlation_of, difference, ratio, variances
 from assay.measures.frames import PAIR, START, control_means, sums, valid_rows
+from assay.measures.ranking import FEWEST_RUNS, Ranked, rank, ranking_table
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.views.forest import MOST, Mark, forest_drawing
 from assay.measures.views.style import ORANGE, Drawing
@@ -169,6 +170,8 @@ class Comparison(Result):
     robustness: tuple[Robustness, ...]
     """Robustness over all changes after which success is expected; empty if the runs have no control in common."""
     robustness_by_condition: tuple[Robustness, ...]
+    ranking: tuple[Ranked, ...] = ()
+    """Ranking by success in all conditions together; empty for two runs."""
 
     @property
     def unmatched(self) -> dict[str, int]:
@@ -253,15 +256,20 @@ def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Co
         results = (_robustness(rows, *pair, name, aspect, margin) for pair, aspect, (name, rows) in cases)
         return _decide([result for result in results if result is not None])
 
+    everything = fair if len(fair) else shared
+    overall = contrasts([(None, everything)])
+    unequal = (contrast for contrast in overall if contrast.decision in (Decision.BETTER, Decision.WORSE))
+    different = [(contrast.first, contrast.second) for contrast in unequal]
     return Comparison(
         runs=counts,
         errors={name: int((frame["outcome"] == "error").sum()) for name, frame in frames.items()},
         shared=len(shared),
-        overall=contrasts([(None, fair if len(fair) else shared)]),
+        overall=overall,
         conditions=contrasts(by_condition(fair)),
         implausible=contrasts(by_condition(nonsense)),
         robustness=robustness([(None, perturbed)]),
         robustness_by_condition=robustness(by_condition(perturbed)),
+        ranking=rank(everything, list(tables), different) if len(tables) >= FEWEST_RUNS else (),
     )
 
 
@@ -483,6 +491,8 @@ def _describe_robustness(scales: Sequence[Robustness]) -> str:
 def comparison_tables(comparison: Comparison, suffix: str = "") -> Iterator[Table]:
     """Make the tables of a comparison; ``suffix`` is appended to their file names."""
     note, title = comparison.note, "Paired comparison"
+    if comparison.ranking:
+        yield ranking_table(comparison.ranking, suffix)
     text = " ".join((*comparison.verdicts(), f"{note} Controls are included."))
     yield _contrast_table(f"comparison{suffix}", title, comparison.overall, text)
     for contrasts, place in (

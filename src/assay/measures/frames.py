@@ -12,7 +12,7 @@ for a joint change. Whether a changed instruction uses other names for objects i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -116,6 +116,12 @@ def guessable(frame: pl.DataFrame) -> pl.DataFrame:
 def plausible(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the rows in which success is expected: all but those with the label ``plausible`` set to false."""
     return frame.filter(pl.col("plausible").fill_null(True)) if "plausible" in frame.columns else frame
+
+
+def allocated_rounds(stopped: Collection[str]) -> int:
+    """Return the planned number of rounds of an allocation, from its stopped conditions; 0 without one."""
+    rules = stopped.values() if isinstance(stopped, Mapping) else ()
+    return max((int(rule.get("rounds", 0)) for rule in rules), default=0)
 
 
 def pairs(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:

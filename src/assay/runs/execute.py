@@ -145,6 +145,7 @@ def execute(
             entries=entries,
             retry=options.retry,
             until=options.until,
+            allocate=options.allocate,
             stopping=observer.stopping,
             watch=observer.episode,
         )

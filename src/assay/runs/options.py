@@ -64,6 +64,8 @@ class RunOptions:
     """Number of times to retry an episode that ended in an error."""
     until: str | None = field(default=None, metadata={"metavar": "RULE"})
     """Rule for stopping a condition early: half-width=0.05, decided=0.8, or differs=0.05 (from the control)."""
+    allocate: bool = False
+    """Give the next episodes to conditions and tasks in which a loss is still open, and stop the others."""
     video: Videos | None = None
     """Write videos of failed episodes (`failures`) or of all episodes (`all`)."""
     ray: str | None = field(default=None, metadata={"metavar": "ADDRESS"})
@@ -136,6 +138,7 @@ class RunOptionsDict(TypedDict, total=False):
     while_waiting: Waiting | None
     retries: int
     until: str | None
+    allocate: bool
     video: Videos | None
     ray: str | None
     certified: bool | None

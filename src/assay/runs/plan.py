@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from assay import __version__
-from assay.episodes import EpisodeSpec, Initial, Perturbation, Policy
+from assay.episodes import CONTROL, EpisodeSpec, Initial, Perturbation, Policy
 from assay.episodes.latency import check_latency
 from assay.episodes.spec import REPEAT_STRIDE
 from assay.episodes.stepwise import NOT_HERE
@@ -69,6 +69,10 @@ class RunPlan:
         tasks = design.choose(options.tasks)
         if options.until is not None:
             parse_until(options.until)
+        if options.allocate and (options.until is not None or options.shard is not None):
+            raise RunError(
+                "--allocate cannot be combined with --until, or with --shard: it needs all episodes"
+            )
         initial: Initial = "sampled" if options.states is None else "stored"
         pack = design.checked_pack(options.assets, initial)
         certified = design.certified if options.certified is None else options.certified
@@ -128,6 +132,8 @@ class RunPlan:
             settings["while_waiting"] = options.while_waiting or "play"
         elif options.while_waiting is not None:
             raise RunError("--while-waiting requires a --latency above 0")
+        if options.allocate and not {CONTROL} < {spec.condition for spec in specs}:
+            raise RunError(f"--allocate: {design.name} has no perturbed condition with a control")
         if options.states is not None:
             world.check_states(specs, options.states)
         plugins = plugins_used(experiment, design, pack, specs)

@@ -24,6 +24,7 @@ from assay.measures.views.forest import MOST, Mark, forest_drawing
 from assay.measures.views.style import BLUE, FAINT, Drawing
 from assay.measures.views.table import Column, Table, declared_columns
 from assay.runs.schedulers.until import Pairs, start_order
+from assay.support.stats.horizon import HorizonTest
 from assay.support.stats.intervals import (
     Interval,
     difference_of,
@@ -141,13 +142,14 @@ def drops(
     if not len(matched):
         raise MeasureError(f"none of the {len(changed)} perturbed episodes has a control")
     totals = {key: len(group) for key, group in changed.group_by(by)}
+    rounds = frames.allocated_rounds(stopped)
     result = []
     for key, group in matched.group_by(by, maintain_order=True):
         family = (group["axis"][0] if "axis" in group.columns else None) or group["experiment"][0]
         family = "axes" if "axis" in by else family
         sensible = len(frames.plausible(group)) > 0
         conditions = [*group["condition"].unique()]
-        early = bool(stopped) and bool({CONTROL, *conditions} & stopped.keys())
+        early = rounds > 0 or (bool(stopped) and bool({CONTROL, *conditions} & stopped.keys()))
         # A condition that differs from its control was stopped by a test with a p value of its own.
         rule = stopped.get(conditions[0], {}) if stopped and len(conditions) == 1 else {}
         used = group.select(name for name in _PAIR_COLUMNS if name in group.columns)
@@ -157,7 +159,9 @@ def drops(
                 family=family if sensible else f"{family}, success not expected",
                 plausible=sensible,
                 unpaired=totals[key] - len(group),
-                **_estimate(used, resampling=resampling, early=early, stopping_p=rule.get("p")),
+                **_estimate(
+                    used, resampling=resampling, early=early, stopping_p=rule.get("p"), rounds=rounds
+                ),
                 p_holm=1.0,
                 stopped=early,
             )
@@ -181,11 +185,17 @@ def pool_drops(drops: Sequence[Drop]) -> Drop:
 
 
 def _estimate(
-    rows: pl.DataFrame, *, resampling: bool, early: bool, stopping_p: float | None = None
+    rows: pl.DataFrame,
+    *,
+    resampling: bool,
+    early: bool,
+    stopping_p: float | None = None,
+    rounds: int = 0,
 ) -> dict[str, Any]:
     """Compute the statistics of pairs.
 
     ``early``: whether a condition or the control was stopped early; ``stopping_p``: the p value that stopped it.
+    ``rounds``: planned number of rounds if starts were allocated; tasks then count equally, whatever their starts.
     """
     table = frames.start_table(rows)
     outcomes = frames.outcome_counts(table)
@@ -209,7 +219,9 @@ def _estimate(
         (variance,) = variances(rows, (apart - apart.mean()) / len(rows), given=_FIXED)
         change = float((changed - control).sum() / count.sum())
         p = max(p, float(2 * normal_below(-abs(change) / variance**0.5)) if variance > 0 else 0.0)
-    estimate = difference_of((control, changed), (count, count), effective)
+    _, tasks = np.unique(table["task"].to_list(), return_inverse=True)
+    weight = 1 / np.bincount(tasks)[tasks] if rounds else ones
+    estimate = difference_of((weight * control, weight * changed), (weight * count,) * 2, effective)
     if stopping_p is not None:
         p = max(p, stopping_p)
     elif early:  # anytime-valid, from starts in the order in which they were run
@@ -218,9 +230,14 @@ def _estimate(
         apart = (pl.col("success") - pl.col("control_success")).sort_by("key").first()
         starts = rows.group_by("task", "seed", maintain_order=True).agg(apart=apart)
         ordered = sorted(starts.iter_rows(), key=lambda row: start_order(row[0], row[1]))
-        p = max(p, Pairs.of(apart for *_, apart in ordered).p)
+        if rounds:
+            order = {seed: number for number, seed in enumerate(sorted(starts["seed"].unique()))}
+            played = sorted((order[seed], place) for place, (_, seed, _) in enumerate(ordered))
+            differences = ((number, ordered[place][2]) for number, place in played)
+            p = max(p, min(1.0, 2 * HorizonTest.of(differences, rounds).p))
+        else:
+            p = max(p, Pairs.of(apart for *_, apart in ordered).p)
     interval = widen_to_p(estimate.interval, p)
-    _, tasks = np.unique(table["task"].to_list(), return_inverse=True)
     by_task, pairs_of = np.bincount(tasks, changed - control), np.bincount(tasks, count)
     over, p_over = mean_over_tasks(by_task, pairs_of, interval) or (None, None)
     odds = conditional_log_odds(usual, ones, changed, count)

@@ -10,7 +10,7 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import UNVARIED, shares
-from assay.measures.frames import CLUSTER, group_rows, narrow, sums, valid_rows
+from assay.measures.frames import CLUSTER, allocated_rounds, group_rows, narrow, sums, valid_rows
 from assay.measures.measure import Measure, Panel, Profile, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.views import wording
@@ -69,7 +69,8 @@ def rates(
 
     Episodes without a value in one of the columns belong to no group. Tasks are fixed; starts and variants are
     sampled. The interval allows for the correlation of episodes that share a start or variant. The interval of a
-    condition that was ``stopped`` early comes from its confidence sequence, which is valid at any stopping time.
+    condition that was ``stopped`` early comes from its confidence sequence, which is valid at any stopping time. If
+    starts were allocated, tasks differ in their number of starts, and the rate is the mean over tasks instead.
     """
     for name in by:
         if name not in frame.columns:
@@ -85,16 +86,20 @@ def rates(
         )
     )
     valid = rows.drop_nulls("success")
-    estimates = shares(valid, "success", by) if len(valid) else {}
+    weight = "_weight" if allocated_rounds(stopped) else None
+    if weight:  # every task of a group has the same total weight
+        valid = valid.with_columns(_weight=1 / pl.len().over([*by, "task"]))
+    estimates = shares(valid, "success", by, weight) if len(valid) else {}
     result = []
     for key, group in group_rows(rows, by):
         finished = group.drop_nulls("success")
         successes, count = int(finished["success"].sum()), len(finished)
         effective, interval = estimates.get(key, (None, None))
-        if by == ("condition",) and key[0] in stopped:
+        if by == ("condition",) and key[0] in stopped and not weight:
             low, high = (float(stopped[key[0]][end]) for end in ("low", "high"))
             interval = Interval(low, high, "confidence sequence")
         hits, tried = sums(finished, ["task"], hits=pl.col("success"), tried=pl.col("seed").is_not_null()).T
+        rate = float((hits / tried).mean()) if weight else successes / max(count, 1)
         over_tasks = None
         if effective is not None and len(hits) >= FEWEST:
             # Wilson's interval stays within 0 and 1; the variance between tasks reduces the effective sample size.
@@ -105,7 +110,7 @@ def rates(
                 successes=successes,
                 count=count,
                 errors=len(group) - count,
-                rate=successes / count if count else None,
+                rate=rate if count else None,
                 effective=effective,
                 interval=interval,
                 tasks=len(hits),
