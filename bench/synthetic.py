@@ -55,6 +55,8 @@ class Synthetic:
     """Probability of performing the trained task after an understandable instruction for another task."""
     misses: float = 0.5
     """Fraction of failures that stay close to the successful trajectory."""
+    start_spread: float = 0.0
+    """Standard deviation of the log-odds of success between starts; all episodes of a start share its difficulty."""
 
     def rate(self, spec: EpisodeSpec) -> float:
         """Return the success rate in an episode that is not a replay."""
@@ -224,6 +226,10 @@ def drawn(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Hel
     rate = np.array([policy.rate(spec) for spec in plan.kinds])[plan.kind]
     able = np.array([policy.able[spec.task] for spec in plan.kinds])[plan.kind]
     chance, again, kept_again, misses = random.random((4, count))
+    if policy.start_spread:
+        names, start = np.unique([f"{spec.task} {spec.seed}" for spec in specs], return_inverse=True)
+        harder = np.exp(random.normal(0, policy.start_spread, len(names)))[start]
+        rate = rate / (rate + (1 - rate) * harder)
     success = (chance < rate) & plan.sensible
     angle = random.uniform(0, 2 * np.pi, count)
     moved = plan.far[:, None] * np.stack([np.cos(angle), np.sin(angle), np.zeros(count)], axis=1)

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.measures.multiple_testing import NAMED_SHARE, SEARCHED_SHARE, adjust, least_adjusted
+from assay.measures.multiple_testing import NAMED_SHARE, SEARCHED_SHARE, adjust, adjust_instead
 from assay.measures.sample_size import detectable, least_one_sided, loss_p, more_seeds, telling
 from assay.support.stats.intervals import newcombe
 from assay.support.stats.significance import SURE, binomial_at_least
@@ -72,10 +72,10 @@ def test_hopeless_tests_do_not_count_in_the_family():
     assert adjust([0.002], [able], SEARCHED_SHARE) == pytest.approx([0.002 / SEARCHED_SHARE])
 
 
-def test_least_adjusted_p_depends_on_the_family():
+def test_adjust_instead_p_depends_on_the_family():
     values, least = [0.5, 0.5, 0.5], [1 / 64, 1 / 64, 1 / 64]
-    assert least_adjusted(0, values, least) == pytest.approx(3 / 64 / NAMED_SHARE)
-    assert least_adjusted(0, values, least) >= SURE, "six starts, three questions: too few"
+    assert adjust_instead(0, least[0], values, least) == pytest.approx(3 / 64 / NAMED_SHARE)
+    assert adjust_instead(0, least[0], values, least) >= SURE, "six starts, three questions: too few"
 
 
 def test_family_wise_error_stays_within_its_share():

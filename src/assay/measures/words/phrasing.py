@@ -134,7 +134,7 @@ def _test_forms(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     forms = [(form, drop) for form, parts in by_form.items() if (drop := pool_drops(parts)).control]
     if not forms:
         return
-    adjusted = holm([findings.one_sided_p(drop.change, drop.p) for _, drop in forms])
+    adjusted = holm([drop.p_loss for _, drop in forms])
     ranked = sorted(zip(adjusted, forms, strict=True), key=lambda entry: (entry[0], entry[1][1].change))
     evidence = tuple(
         replace(drop_evidence(runs, SURFACE.name, form, drop), shows=findings.shows_loss(p, drop.interval))
