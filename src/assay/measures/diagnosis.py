@@ -45,6 +45,7 @@ from assay.measures.sample_size import MoreSeeds, detectable, more_seeds, tellin
 from assay.measures.search import FORMS, LossPattern, PatternKind, search
 from assay.measures.success.drops import AXES, CHANGES, DROPS
 from assay.measures.success.other_tasks import OTHER_TASKS, replace_other_tasks
+from assay.measures.success.rates import MAX_ERROR_SHARE
 from assay.measures.success.task_changes import (
     TASK_CHANGES,
     TaskChanges,
@@ -61,8 +62,6 @@ MISJUDGED = 0.1
 """Tolerated fraction of repeated trajectories that are not recognised as such; one in twenty is expected."""
 ABILITY = (Flaw.UNABLE, Flaw.MISSES, Flaw.KIND)
 """Flaws that are visible in unperturbed episodes and do not concern robustness."""
-_MAX_ERROR_SHARE = 0.1
-"""Fraction of episodes that ended in an error above which no headline is given: errors may be hidden failures."""
 _MIN_CHANGES = 3
 """Minimum number of changes for the claim that all of them cost the same."""
 
@@ -126,7 +125,7 @@ def examine(*profiles: Profile, detect: float = LOSS_WORTH_FINDING) -> tuple[tup
     findings += _particular_cases(patterns, present, changes)
     findings = _with_headline(findings, best, pooled, profiles)
     errors = sum(sum(profile.errors.values()) for profile in profiles)
-    if errors > _MAX_ERROR_SHARE * (done := sum(profile.done for profile in profiles)):
+    if errors > MAX_ERROR_SHARE * (done := sum(profile.done for profile in profiles)):
         refusal = (Verdict.CANNOT_TELL, Claim.ERRORS, None, (), None)
         findings = [finding for finding in findings if finding.flaw != Flaw.NOTHING]
         findings.append(Finding(Flaw.NOTHING, *refusal, detail=Errors(errors, done)))
@@ -269,9 +268,6 @@ def _with_headline(
         is_suspicious = observed > HARMLESS and fall.p is not None and fall.p < SURE
         if seen is None or likely is not None or is_suspicious:
             too_few = (Verdict.CANNOT_TELL, Claim.TOO_FEW, None, (), None)
-            if likely is None and not is_suspicious:  # the most seeds that any change needs
-                needs = [cost.more for cost in costs if cost.more is not None]
-                fall = replace(fall, more=max(needs, key=lambda more: more.needed, default=fall.more))
             return [*rest, Finding(Flaw.NOTHING, *too_few, detail=fall)]
     if named:
         return rest

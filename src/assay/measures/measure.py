@@ -9,11 +9,12 @@ The profile of a run contains the result of each measure that applies to it, or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
+import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
@@ -70,6 +71,13 @@ class RunData:
         if not self._with_paths:
             raise MeasureError("the trajectories of the run were not loaded")
         return Paths.of(self._store.trajectories())
+
+    def actions(self, ids: Collection[int]) -> dict[int, np.ndarray]:
+        """Return the recorded actions, (steps, size), of episodes by id; without those that have none."""
+        recorded = self._store.trajectories(sorted(ids))
+        return {
+            number: path.actions for number, path in recorded if path.actions.ndim == 2 and len(path.actions)
+        }
 
     def attempt(self, measure: Measure[T]) -> T | Missing:
         """Return the result of a measure, or the reason why it is missing. Results are cached."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -33,8 +33,16 @@ ELSEWHERE = 0.02
 """Minimum distance, in metres, between the first points of trajectories that start at different positions."""
 MOST_CONTROLS = 20
 """Maximum number of the task's controls, besides the episode's own, with which a trajectory is compared."""
+SAME_ACTIONS = 0.98
+"""Minimum fraction of steps with nearly the same action in episodes that execute the same actions."""
+ACTION_TOLERANCE = 0.02
+"""Maximum difference of nearly equal actions, as a fraction of the range of the control's actions."""
 OTHER_TASK_CONTROLS = 5
 """Number of controls of each other task that are compared with those of this task."""
+
+
+ReadActions = Callable[[Collection[int]], Mapping[int, np.ndarray]]
+"""Function that returns the recorded actions, (steps, size), of episodes by id; without those that have none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,7 +219,9 @@ def spreads(successful: pl.DataFrame, paths: Paths) -> tuple[dict[str, float], d
     return {task: max(FLOOR, value) for task, value in high.items()}, noisy
 
 
-def by_chance(successful: pl.DataFrame, paths: Paths, spread: dict[str, float]) -> dict[str, float]:
+def by_chance(
+    successful: pl.DataFrame, paths: Paths, spread: dict[str, float], read: ReadActions
+) -> dict[str, float]:
     """Return, by task, the fraction of controls with other goals that would count as repeating the task's controls.
 
     It estimates how often a trajectory towards another goal is similar by chance. A single task has no entry.
@@ -223,7 +233,10 @@ def by_chance(successful: pl.DataFrame, paths: Paths, spread: dict[str, float]) 
         ids = others.group_by("task", maintain_order=True).head(OTHER_TASK_CONTROLS)["id"].to_numpy()
         if len(ids) and str(task) in spread:
             within = np.full(len(ids), spread[str(task)])
-            shares[str(task)] = float(alike(ids, None, group["id"].to_numpy(), within, paths).mean())
+            usual = group["id"].to_numpy()
+            near = alike(ids, None, usual, within, paths)
+            near |= same_actions(ids, usual[:MOST_CONTROLS], read, ~near)
+            shares[str(task)] = float(near.mean())
     return shares
 
 
@@ -241,6 +254,30 @@ def alike(
     for control in usual[:MOST_CONTROLS]:
         left = np.flatnonzero(~result)
         result[left] = _distance(ids[left], control, paths, within[left]) <= within[left]
+    return result
+
+
+def same_actions(ids: np.ndarray, usual: np.ndarray, read: ReadActions, which: np.ndarray) -> np.ndarray:
+    """Return whether each episode executes the actions of a control step by step: (ids,).
+
+    ``usual`` are the ids of the controls, and ``which`` (ids,) the episodes to judge. Compared are the steps that both
+    episodes have, at least half of the control's, in the dimensions in which the control's actions vary.
+    """
+    result, places = np.zeros(len(ids), bool), np.flatnonzero(which)
+    recorded = read({*ids[places].tolist(), *usual.tolist()}) if len(places) else {}
+    controls = [recorded[number] for number in usual.tolist() if number in recorded]
+    if not controls:
+        return result
+    mine = [recorded.get(number, controls[0][:0]) for number in ids[places].tolist()]
+    lengths, most = np.array([len(actions) for actions in mine]), max(map(len, controls))
+    stacked = np.full((len(mine), most, controls[0].shape[1]), np.nan, np.float32)  # (episodes, steps, size)
+    for row, actions in zip(stacked, mine, strict=True):
+        row[: len(actions)] = actions[:most]
+    for control in controls:
+        steps, size = np.minimum(lengths, len(control)), np.ptp(control, axis=0)
+        apart = np.abs(stacked[:, : len(control), size > 0] - control[:, size > 0])
+        close = (apart <= ACTION_TOLERANCE * size[size > 0]).all(axis=2).sum(axis=1)
+        result[places] |= (size.max() > 0) & (2 * steps >= len(control)) & (close >= SAME_ACTIONS * steps)
     return result
 
 
