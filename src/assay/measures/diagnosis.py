@@ -13,6 +13,7 @@ many seeds would reveal a loss worth finding.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -41,7 +42,7 @@ from assay.measures.flaws import BY_PATH, Degree, Flaw, shown_by
 from assay.measures.measure import MEASURES, Profile, describe_flaw
 from assay.measures.multiple_testing import NAMED_SHARE, AdjustedP, adjust, adjust_instead
 from assay.measures.result import Missing, attempt
-from assay.measures.sample_size import MoreSeeds, detectable, more_seeds, telling
+from assay.measures.sample_size import detectable, more_seeds, telling
 from assay.measures.search import FORMS, LossPattern, PatternKind, search
 from assay.measures.success.drops import AXES, CHANGES, DROPS
 from assay.measures.success.other_tasks import OTHER_TASKS, replace_other_tasks
@@ -115,12 +116,10 @@ def examine(*profiles: Profile, detect: float = LOSS_WORTH_FINDING) -> tuple[tup
     present = {finding.flaw: best[finding.flaw] for finding in findings if finding.verdict is Verdict.FOUND}
     findings = [_complete(finding, present, paired, pooled) for finding in findings]
     seeds = _count_seeds(profiles)
-    findings = [
-        replace(finding, more=_more_seeds(best[finding.flaw], detect, seeds))
-        if finding.claim in (Claim.TOO_FEW, Claim.NO_SIGN)
-        else finding
-        for finding in findings
-    ]
+    for place, finding in enumerate(findings):
+        is_unsure = finding.claim in (Claim.TOO_FEW, Claim.NO_SIGN)
+        if is_unsure and (design := _design(best[finding.flaw])) is not None:
+            findings[place] = replace(finding, more=more_seeds(detect, *design, seeds))
     patterns = search(every)
     findings += _particular_cases(patterns, present, changes)
     findings = _with_headline(findings, best, pooled, profiles)
@@ -298,10 +297,11 @@ def _as_part(finding: Finding, decline: Finding) -> Finding:
 
 def _count_seeds(profiles: Sequence[Profile]) -> int:
     """Return the number of seeds so far, of the task with the most seeds."""
-    rows = [
-        result.rows.select("task", "seed") for result in select_results(list(enumerate(profiles)), STARTS)[1]
-    ]
-    return int(pl.concat(rows).unique()["task"].value_counts()["count"].max()) if rows else 0  # type: ignore[arg-type]
+    results = select_results(list(enumerate(profiles)), STARTS)[1]
+    seeds = {
+        (task, seed) for result in results for task, seed in result.rows.select("task", "seed").iter_rows()
+    }
+    return max(Counter(task for task, _ in seeds).values(), default=0)
 
 
 def _design(test: FlawTest) -> tuple[float, Interval, int, float, float] | None:
@@ -314,12 +314,6 @@ def _design(test: FlawTest) -> tuple[float, Interval, int, float, float] | None:
         return None
     starts = round(-math.log2(test.least_p))
     return usual, first.interval, starts, test.family_factor, max((first.count or 1) / max(starts, 1), 1.0)
-
-
-def _more_seeds(test: FlawTest, detect: float, now: int) -> MoreSeeds | None:
-    """Return the number of seeds with which a test would find a loss of ``detect``, if more are needed."""
-    design = _design(test)
-    return None if design is None else more_seeds(detect, *design, now)
 
 
 def _sensitivity(
