@@ -360,10 +360,7 @@ def memorisation_table(result: Memorisation, report: ReportedRun) -> Table:
     rows += [(index, "condition") for index in result.conditions]
     note = "Alike: number of trajectories that repeat that of the control. 95 % Wilson intervals over starts."
     if result.by_actions:
-        note += (
-            f" {plural(result.by_actions, 'trajectory', 'trajectories')} of them along another path, with the actions "
-            "of a control."
-        )
+        note += f" Of these, {result.by_actions:,} take another path, with the actions of a control."
     if result.by_label:
         note += (
             " The run does not record initial positions; in "
