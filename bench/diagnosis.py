@@ -23,7 +23,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -231,6 +231,11 @@ class Result:
             known.hits, known.count = known.hits + hits, known.count + count
 
 
+def _about(rate: float, number: int) -> Synthetic:
+    """Return a flawless policy whose tasks differ from report to report."""
+    return Synthetic(uneven(rate, key=(rate, number)))
+
+
 def cells(seeds: Sequence[int] = tuple(NAMED), most: int = ALARMS) -> list[Cell]:
     """Return the cells: flawless policies with few seeds, flawed ones with every number of seeds."""
     found = [
@@ -239,7 +244,7 @@ def cells(seeds: Sequence[int] = tuple(NAMED), most: int = ALARMS) -> list[Cell]
             experiment,
             FEWEST,
             min(most, ALARMS),
-            lambda number, rate=rate: Synthetic(uneven(rate, key=(rate, number))),
+            partial(_about, rate),
         )
         for experiment in ("pro", "para")
         for rate in RATES
@@ -424,8 +429,8 @@ def show(found: Mapping[Cell, Result]) -> None:
     if flawless.count:
         print(f"| flawless, all | | | a false alarm in {flawless} | | {flawless.count} | |")
     if shapes.told.count:
-        row = ("flawless shapes, all", "`few`", "", f"a false alarm in {shapes.told}", shapes.advised)
-        print(f"| {' | '.join(map(str, row))} | {shapes.told.count} | |")
+        alarms = f"a false alarm in {shapes.told} | {shapes.advised} | {shapes.told.count}"
+        print(f"| flawless shapes, all | `few` | | {alarms} | |")
     print(
         "\n| policies | 95 % intervals of | that contain the true value, % (95 % interval) | n |",
         "| --- " * 4 + "|",
