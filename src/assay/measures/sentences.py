@@ -428,7 +428,7 @@ def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
     if overall is not None and overall.likely is not None:
         unsure = [finding for finding in unsure if finding.flaw == overall.likely]
     needs = [(finding.more, finding) for finding in unsure if finding.more is not None]
-    more, what = (overall.more, "") if overall is not None and not unsure else (None, "")
+    more, what = None if overall is None or unsure else overall.more, " over all changes"
     if needs:
         more, finding = max(needs, key=lambda need: need[0].needed)
         first = finding.evidence[0]
