@@ -3,7 +3,6 @@
     python -m bench.diagnosis                      # everything, including the tables of docs/statistics.md
     python -m bench.diagnosis --most 40 --seeds 5  # at most 40 reports per policy, only with 5 seeds
     python -m bench.diagnosis --of flawless        # only policies whose name contains this, e.g. in a second process
-    python -m bench.diagnosis --of shape           # a thousand reports on flawless policies of 16 shapes, 2 to 20 seeds
     python -m bench.diagnosis --show               # tables of the results so far
 
 Every run is planned with a real experiment on the ten tasks of libero_goal; its outcomes and trajectories are sampled
@@ -21,9 +20,9 @@ import argparse
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -38,7 +37,6 @@ from assay.measures.findings import Finding, Verdict
 from assay.measures.flaws import Flaw
 from assay.measures.measure import MEASURES, Profile, RunData, profile
 from assay.measures.result import Missing
-from assay.measures.sentences import Diagnosis
 from assay.measures.success.drops import CHANGES
 from assay.measures.success.rates import CONTROLS
 from assay.measures.success.task_changes import TASK_CHANGES
@@ -49,37 +47,9 @@ from bench.figure import Figure
 from bench.synthetic import GOALS, Plan, Synthetic, changes_of, drawn, even, plan_of, planned, uneven
 
 RATES = (0.2, 0.5, 0.8)
-EXPERIMENTS = {
-    "pro": "pro",
-    "para": "para?per_cell=1",
-    "few": "pro position,environment,semantic,object=colour,object=pattern,displace=0.2,task=known,words=xxx",
-}
+EXPERIMENTS = {"pro": "pro", "para": "para?per_cell=1"}
 ALARMS = 300
 """Reports per flawless policy: if 2 % of them are false alarms, the 95 % interval excludes 5 %."""
-SHAPES: Mapping[str, Callable[[int], Synthetic]] = {
-    "50 %": lambda number: Synthetic(even(0.5)),
-    "50 %, tasks differ": lambda number: Synthetic(uneven(0.5, key=number)),
-    "60 %, starts differ": lambda number: Synthetic(even(0.6), start_spread=1.5),
-    "60 %, starts decide": lambda number: Synthetic(even(0.6), start_spread=4.0),
-    "70 %, tasks and starts differ": lambda number: Synthetic(uneven(0.7, key=number), start_spread=1.5),
-    "85 %, tasks and starts differ": lambda number: Synthetic(uneven(0.85, key=number), start_spread=1.0),
-    "30 %, starts differ": lambda number: Synthetic(even(0.3), start_spread=1.0),
-    "20 %, tasks and starts differ": lambda number: Synthetic(uneven(0.2, 1.0, number), start_spread=1.0),
-    "8 %": lambda number: Synthetic(even(0.08)),
-    "97 %": lambda number: Synthetic(even(0.97)),
-    "100 %": lambda number: Synthetic(even(1.0)),
-    "85 %, one task never succeeds": lambda number: Synthetic({**even(0.85), GOALS[number % 10]: 0.0}),
-    "85 %, half of the tasks never succeed": lambda number: Synthetic(
-        even(0.85) | dict.fromkeys(GOALS[:5], 0.0)
-    ),
-    "80 %, falls back under nonsense": lambda number: Synthetic(even(0.8), falls_back=1.0, start_spread=1.0),
-    "70 %, failures stay close": lambda number: Synthetic(even(0.7), misses=1.0, start_spread=1.0),
-    "70 %, failures stray": lambda number: Synthetic(even(0.7), misses=0.0, start_spread=1.0),
-}
-"""Flawless policies whose luck is not fixed by the start: number of the report -> policy."""
-SHAPE_SEEDS = (2, 3, 5, 10, 20)
-SHAPE_ALARMS = 14
-"""Reports per shape and number of seeds: more than a thousand in total."""
 NAMED = {5: 100, 10: 100, 20: 50, 50: 30}
 """Number of seeds -> reports per flawed policy; few are needed if nearly all of them name the flaw."""
 FEWEST = min(NAMED)
@@ -147,9 +117,9 @@ class AsRead(Profile):
         return default if isinstance(found := self[name], Missing) else found
 
 
-def examined(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Told:
-    """Return a sampled run of a synthetic policy, read like a user's run."""
-    found = AsRead(drawn(policy, specs, key))
+def examined(run: Store) -> Told:
+    """Return the profile and the findings of a run in memory, without what only tables show."""
+    found = AsRead(run)
     left_out: dict[str, Any] = dict.fromkeys(TABLES_ONLY, lambda *_: None)
     with patch.multiple("assay.measures.success.drops", **left_out):
         return found, diagnose(found)
@@ -176,8 +146,8 @@ class Cell:
     seeds: int
     most: int
     """Number of reports to produce."""
-    policy: Synthetic | Callable[[int], Synthetic]
-    """The policy, or a function that returns the policy of a report from its number."""
+    policy: Synthetic | float
+    """Approximate success rate of a flawless policy whose tasks differ from run to run; None for a fixed policy."""
     flaws: tuple[frozenset[Flaw], ...] = ()
     """Planted flaws, each with all names that describe it correctly."""
 
@@ -187,15 +157,15 @@ class Cell:
 
     def report(self, number: int) -> Line:
         """Produce one report, and return the flaws it names and the intervals that contain the true value."""
-        policy = self.policy if isinstance(self.policy, Synthetic) else self.policy(number)
+        policy = self.policy
+        if isinstance(policy, float):
+            policy = Synthetic(uneven(policy, key=(policy, number)))
         specs, key = planned(EXPERIMENTS[self.experiment], GOALS, self.seeds), (self.key, number)
-        found, findings = examined(policy, specs, key)
+        found, findings = examined(drawn(policy, specs, key))
         if not number and self.seeds == FEWEST and plain(findings) != plain(as_a_user(policy, specs, key)):
             raise AssertionError(f"{self.key}: the run in a file gives another result than the run in memory")
-        is_marginal = policy.replays or policy.start_spread  # the true rates are not those of the policy
-        covered = {} if is_marginal else dict(_covered(policy, plan_of(specs), found))
-        advised = Diagnosis.of(findings).seeds is not None
-        return Line(self.key, number, sorted(named(findings)), covered, advised)
+        covered = {} if policy.replays else dict(_covered(policy, plan_of(specs), found))
+        return Line(self.key, number, sorted(named(findings)), covered)
 
 
 @dataclass(frozen=True)
@@ -207,8 +177,6 @@ class Line:
     named: list[str]
     covered: dict[str, list[int]]
     """Quantity -> number of intervals that contain the true value, and number of all intervals."""
-    advised: bool = False
-    """Whether the report recommends more seeds."""
 
 
 @dataclass
@@ -217,44 +185,24 @@ class Result:
 
     told: Counted = field(default_factory=Counted)
     """Number of reports that name any flaw of a flawless policy, or all flaws of a flawed one."""
-    advised: Counted = field(default_factory=Counted)
-    """Number of reports that recommend more seeds."""
     named: Counter[str] = field(default_factory=Counter)
     covered: dict[str, Counted] = field(default_factory=dict)
 
     def add(self, cell: Cell, line: Line) -> None:
         self.told.add(all(each & set(line.named) for each in cell.flaws) if cell.flaws else bool(line.named))
-        self.advised.add(line.advised)
         self.named.update(line.named)
         for what, (hits, count) in line.covered.items():
             known = self.covered.setdefault(what, Counted())
             known.hits, known.count = known.hits + hits, known.count + count
 
 
-def _about(rate: float, number: int) -> Synthetic:
-    """Return a flawless policy whose tasks differ from report to report."""
-    return Synthetic(uneven(rate, key=(rate, number)))
-
-
 def cells(seeds: Sequence[int] = tuple(NAMED), most: int = ALARMS) -> list[Cell]:
     """Return the cells: flawless policies with few seeds, flawed ones with every number of seeds."""
     found = [
-        Cell(
-            f"flawless, about {100 * rate:.0f} %",
-            experiment,
-            FEWEST,
-            min(most, ALARMS),
-            partial(_about, rate),
-        )
-        for experiment in ("pro", "para")
+        Cell(f"flawless, about {100 * rate:.0f} %", experiment, FEWEST, min(most, ALARMS), rate)
+        for experiment in EXPERIMENTS
         for rate in RATES
         if FEWEST in seeds
-    ]
-    found += [
-        Cell(f"flawless shape, {name}", "few", count, min(most, SHAPE_ALARMS), policy)
-        for name, policy in SHAPES.items()
-        for count in SHAPE_SEEDS
-        if count in seeds
     ]
     flawed: dict[str, tuple[Synthetic, tuple[frozenset[Flaw], ...]]] = {
         f"90 %, loses {100 * fall:.0f} points if objects look different": (
@@ -274,7 +222,7 @@ def cells(seeds: Sequence[int] = tuple(NAMED), most: int = ALARMS) -> list[Cell]
             (MEMORY,),
         ),
         "80 %, loses 30 points under every change": (
-            Synthetic(even(0.8), any_change=0.3 / 0.8, start_spread=1.0),
+            Synthetic(even(0.8), any_change=0.3 / 0.8),
             (frozenset({Flaw.LOSS}),),
         ),
         "90 %, replays half of the episodes, loses 54 points in another room": (
@@ -285,7 +233,6 @@ def cells(seeds: Sequence[int] = tuple(NAMED), most: int = ALARMS) -> list[Cell]
     return found + [
         Cell(name, "pro", count, min(most, NAMED[count]), policy, flaws)
         for count in seeds
-        if count in NAMED
         for name, (policy, flaws) in flawed.items()
     ]
 
@@ -366,7 +313,7 @@ def _changes(plan: Plan) -> Mapping[str, np.ndarray]:
 
 def measure() -> list[Figure]:
     """Check a few reports of each policy: too few to demonstrate 5 % false alarms, enough to exclude many more."""
-    chosen = [cell for cell in cells((5, 10), SOME) if cell.policy not in SHAPES.values()]
+    chosen = cells((5, 10), SOME)
     lines = LINES.with_stem("diagnosis-some")
     lines.unlink(missing_ok=True)
     work(chosen, lines)
@@ -394,12 +341,12 @@ def measure() -> list[Figure]:
 def show(found: Mapping[Cell, Result]) -> None:
     """Print the tables as Markdown."""
     print(
-        "| policy | experiment | seeds | reports, % (95 % interval) | recommends more seeds, % | n | named |",
-        "| --- " * 7 + "|",
+        "| policy | experiment | seeds | reports, % (95 % interval) | n | named |",
+        "| --- " * 6 + "|",
         sep="\n",
     )
     covered: dict[tuple[str, str], Counted] = {}
-    flawless, shapes = Counted(), Result()
+    flawless = Counted()
     for cell, result in found.items():
         told = (
             f"{'all flaws named' if cell.flaws else 'a false alarm'} in {result.told}"
@@ -407,17 +354,8 @@ def show(found: Mapping[Cell, Result]) -> None:
             else ""
         )
         said = ", ".join(f"{flaw} {count}" for flaw, count in result.named.most_common())
-        advised = result.advised if result.told.count else ""
-        row = (cell.name, f"`{cell.experiment}`", cell.seeds, told, advised, result.told.count, said)
-        print(f"| {' | '.join(map(str, row))} |")
-        if cell.policy in SHAPES.values():
-            shapes.told.hits, shapes.told.count = (
-                shapes.told.hits + result.told.hits,
-                shapes.told.count + result.told.count,
-            )
-            shapes.advised.hits += result.advised.hits
-            shapes.advised.count += result.advised.count
-        elif not cell.flaws:
+        print(f"| {cell.name} | `{cell.experiment}` | {cell.seeds} | {told} | {result.told.count} | {said} |")
+        if not cell.flaws:
             flawless.hits, flawless.count = (
                 flawless.hits + result.told.hits,
                 flawless.count + result.told.count,
@@ -427,10 +365,7 @@ def show(found: Mapping[Cell, Result]) -> None:
             known = covered.setdefault((kind, what), Counted())
             known.hits, known.count = known.hits + each.hits, known.count + each.count
     if flawless.count:
-        print(f"| flawless, all | | | a false alarm in {flawless} | | {flawless.count} | |")
-    if shapes.told.count:
-        alarms = f"a false alarm in {shapes.told} | {shapes.advised} | {shapes.told.count}"
-        print(f"| flawless shapes, all | `few` | | {alarms} | |")
+        print(f"| all flawless policies | | | a false alarm in {flawless} | {flawless.count} | |")
     print(
         "\n| policies | 95 % intervals of | that contain the true value, % (95 % interval) | n |",
         "| --- " * 4 + "|",
@@ -443,15 +378,14 @@ def show(found: Mapping[Cell, Result]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.diagnosis", description=__doc__.split("\n")[0])
     parser.add_argument("--most", type=int, help="maximum number of reports per policy")
-    parser.add_argument("--seeds", type=int, nargs="*", choices=sorted({*SHAPE_SEEDS, *NAMED}))
+    parser.add_argument("--seeds", type=int, nargs="*", choices=NAMED, default=list(NAMED))
     parser.add_argument(
         "--of", default="", metavar="TEXT", help="only policies whose name contains this text"
     )
     parser.add_argument("--lines", type=Path, default=LINES, help="file of the reports, one per line")
     parser.add_argument("--show", action="store_true", help="only print tables of the reports so far")
     given = parser.parse_args()
-    seeds = given.seeds or sorted({*SHAPE_SEEDS, *NAMED})
-    chosen = [each for each in cells(seeds, given.most or ALARMS) if given.of in each.name]
+    chosen = [each for each in cells(given.seeds, given.most or ALARMS) if given.of in each.name]
     if not given.show:
         work(chosen, given.lines)
     show(results(chosen, given.lines))

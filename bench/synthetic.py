@@ -57,8 +57,6 @@ class Synthetic:
     """Probability of performing the trained task after an understandable instruction for another task."""
     misses: float = 0.5
     """Fraction of failures that stay close to the successful trajectory."""
-    start_spread: float = 0.0
-    """Standard deviation of the log-odds of success between starts; all episodes of a start share its difficulty."""
 
     def rate(self, spec: EpisodeSpec) -> float:
         """Return the success rate in an episode that is not a replay."""
@@ -174,10 +172,15 @@ class Held(Store):
     """A run in memory, with the parts of a store that measures read."""
 
     def __init__(
-        self, plan: Plan, frame: pl.DataFrame, hands: np.ndarray, actions: np.ndarray, lengths: np.ndarray
+        self,
+        plan: Plan,
+        frame: pl.DataFrame,
+        hands: np.ndarray,
+        lengths: np.ndarray,
+        actions: np.ndarray | None = None,
     ) -> None:
         self._plan, self._frame, self._hands, self._lengths = plan, frame, hands, lengths
-        self._actions = actions
+        self._actions = np.zeros((len(hands), 0, 3), np.float32) if actions is None else actions
         self._unreadable = set()
 
     @property
@@ -236,10 +239,6 @@ def drawn(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Hel
     rate = np.array([policy.rate(spec) for spec in plan.kinds])[plan.kind]
     able = np.array([policy.able[spec.task] for spec in plan.kinds])[plan.kind]
     chance, again, kept_again, misses = random.random((4, count))
-    if policy.start_spread:
-        names, start = np.unique([f"{spec.task} {spec.seed}" for spec in specs], return_inverse=True)
-        harder = np.exp(random.normal(0, policy.start_spread, len(names)))[start]
-        rate = rate / (rate + (1 - rate) * harder)
     success = (chance < rate) & plan.sensible
     angle = random.uniform(0, 2 * np.pi, count)
     moved = plan.far[:, None] * np.stack([np.cos(angle), np.sin(angle), np.zeros(count)], axis=1)
@@ -277,7 +276,7 @@ def drawn(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Hel
         initial_positions=pl.Series([json.dumps({"thing_1": each}) for each in stands.tolist()]),
     )
     hands = np.concatenate([shaken, wait], axis=1)
-    return Held(plan, frame, hands.astype(np.float32), actions.astype(np.float32), lengths)
+    return Held(plan, frame, hands.astype(np.float32), lengths, actions.astype(np.float32))
 
 
 def asked_tasks(spec: EpisodeSpec) -> tuple[str, ...]:

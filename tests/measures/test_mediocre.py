@@ -28,7 +28,7 @@ CHOSEN = (
 @cache
 def found(policy: str, seeds: int = 4) -> dict[str, Finding]:
     plan = planned(CHOSEN, GOALS, seeds)
-    return {each.flaw: each for each in examined(policies()[policy], plan, policy)[1]}
+    return {each.flaw: each for each in examined(drawn(policies()[policy], plan, policy))[1]}
 
 
 def most_asked() -> str:
@@ -70,7 +70,7 @@ def test_policy_that_follows_requests_does_not_ignore_words():
 def test_other_tasks_are_compared_with_the_control_of_the_requested_task():
     """A policy that fails a task also fails it when it is requested in the scene of another task."""
     assert found("bad at one")[Flaw.OTHER_TASKS].verdict is Verdict.NOT_FOUND
-    profile, _ = examined(policies()["bad at one"], planned(CHOSEN, GOALS, 4), "bad at one")
+    profile, _ = examined(drawn(policies()["bad at one"], planned(CHOSEN, GOALS, 4), "bad at one"))
     asked = {str(drop.group["condition"]): drop for drop in profile[OTHER_TASKS.name].asked[:-1]}
     assert set(asked) == {"pro/task=known", "pro/task=two"}
     assert all(drop.change == 0 and drop.pairs > 24 for drop in asked.values())
@@ -102,7 +102,7 @@ def test_replayed_actions_are_memory_although_displaced_objects_block_the_arm():
 
 
 def test_new_goals_are_not_tested_and_no_adjusted_p_is_below_its_own():
-    measured, _ = examined(policies()["half"], planned(CHOSEN, GOALS, 4), "half")
+    measured, _ = examined(drawn(policies()["half"], planned(CHOSEN, GOALS, 4), "half"))
     shown = with_adjusted_p(measured, examine(measured)[1])
     rows, before = ({drop.group["condition"]: drop for drop in each["drops"]} for each in (shown, measured))
     new = rows["pro/task"]
@@ -123,7 +123,7 @@ def test_flaw_in_some_tasks_names_them():
 def test_run_in_memory_has_the_diagnosis_of_its_file():
     """A simulated run in memory, measured lazily, has the same diagnosis as its file."""
     specs = planned(CHOSEN, GOALS, 1)
-    assert plain(examined(policies()["half"], specs, "same")[1]) == plain(
+    assert plain(examined(drawn(policies()["half"], specs, "same"))[1]) == plain(
         as_a_user(policies()["half"], specs, "same")
     )
 

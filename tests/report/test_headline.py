@@ -71,7 +71,7 @@ def test_a_large_loss_with_too_few_starts_comes_first_with_a_command_for_more_se
     said = Diagnosis.of(report.diagnosis)
     assert said.found[0] == (
         "No significant drop (4 of 4 unperturbed, 5 of 36 perturbed); chance alone produces such a drop in 6 of 100 "
-        "runs; 4 starts are too few to detect even a large drop."
+        "runs; 4 starts are too few to detect a large drop."
     ) and "No flaw" not in texts(report)
     (command,) = [each.command for each in advice(report) if each.command]
     assert command.startswith(

@@ -247,6 +247,7 @@ def audit(
                 f"stopped: {ending.reason}; run the audit again to resume once the policy is reachable"
             )
         if observer.stopping():
+            left += (len(probes) - len(runs)) * max(1, len(runs[probe].frame()))
             break
     solved = shortcuts({probe: run.frame() for probe, run in runs.items()}, least)
     return Audit(solved, {probe.name: run for probe, run in runs.items()}, left)

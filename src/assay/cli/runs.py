@@ -315,7 +315,7 @@ def list_runs(
     rows = []
     for path in sorted(folder.rglob(f"*{SUFFIX}")):
         try:
-            with Store.reading(path) as store:
+            with Store.reading(path, whole=False) as store:
                 meta = store.meta
                 done = f"{store.done}/{store.planned}"
         except (RunError, sqlite3.Error) as error:

@@ -30,8 +30,6 @@ from assay.support.stats.intervals import Interval, Z, mean_over_tasks, widen_to
 from assay.support.stats.power import POWER
 from assay.support.stats.significance import SURE, holm, least_p, normal_below, normal_quantile, sign_flip
 
-COLUMNS = ("key", "condition", "task", "seed", "start", "instruction", "outcome")
-"""Columns required by a comparison, in addition to the label ``plausible``."""
 MARGIN = 0.05
 """Largest difference in success rate, 0 to 1, that counts as irrelevant."""
 

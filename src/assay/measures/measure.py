@@ -9,20 +9,20 @@ The profile of a run contains the result of each measure that applies to it, or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
-import numpy as np
 import polars as pl
 
+from assay.episodes.episode import Trajectory
 from assay.episodes.spec import CONTROL
 from assay.measures.failure.near_far import OURS, NearFarRule
 from assay.measures.findings import Finding, FlawTest, Profiles, Untested
 from assay.measures.flaws import ABSENT, CONSEQUENCES, Flaw, OwnFlaw
 from assay.measures.frames import label_changes, plausible
-from assay.measures.memory.paths import Paths
+from assay.measures.memory.paths import MAX_POINTS, AnyPaths, Paths, StoredPaths
 from assay.measures.result import MeasureError, Missing, attempt
 from assay.runs.store import Store
 from assay.support.plugins import Registry
@@ -66,29 +66,34 @@ class RunData:
         return label_changes(self.frame)
 
     @cached_property
-    def paths(self) -> Paths:
+    def paths(self) -> AnyPaths:
         """Trajectories of the end effector. Raises MeasureError if they were not loaded."""
         if not self._with_paths:
             raise MeasureError("the trajectories of the run were not loaded")
+        if self.whole["steps"].sum() > MAX_POINTS:
+            return StoredPaths(self._store.trajectories)
         return Paths.of(self._store.trajectories())
 
-    def actions(self, ids: Collection[int]) -> dict[int, np.ndarray]:
-        """Return the recorded actions, (steps, size), of episodes by id; without those that have none."""
-        recorded = self._store.trajectories(sorted(ids))
-        return {
-            number: path.actions for number, path in recorded if path.actions.ndim == 2 and len(path.actions)
-        }
+    def trajectories(self, ids: Sequence[int] | None) -> Iterator[tuple[int, Trajectory]]:
+        """Yield the trajectories of episodes by id with their actions, or those of all episodes."""
+        return self._store.trajectories(ids)
 
     def attempt(self, measure: Measure[T]) -> T | Missing:
         """Return the result of a measure, or the reason why it is missing. Results are cached."""
         if measure.name not in self._results:
             applies = measure.applies(self)
             self._results[measure.name] = (
-                attempt(measure.measure, self)
+                attempt(self._measure, measure)
                 if applies
                 else Missing("the measure does not apply to the run")
             )
         result: T | Missing = self._results[measure.name]
+        return result
+
+    def _measure(self, measure: Measure[T]) -> T:
+        """Return the result of a measure. Raises ValueError if one of its numbers is infinite or undefined."""
+        result = measure.measure(self)
+        plain(result)
         return result
 
     def result(self, measure: Measure[T]) -> T:

@@ -71,17 +71,15 @@ def with_adjusted_p(profile: Profile, adjusted: AdjustedP, run: int = 0) -> Prof
     for measure in (CHANGES, AXES, DROPS):
         if (drops := profile.get(measure)) is None:
             continue
-        with_p = []
         drops = (
             replace_other_tasks(drops, profile.get(OTHER_TASKS))
             if measure is not AXES
             else drops_by_axis(profile)
         )
-        for drop in drops:
-            p = own.get((measure.name, str(next(iter(drop.group.values())))))
-            is_tested = drop.p is not None and drop.plausible and p is not None
-            with_p.append(replace(drop, p_holm=p) if is_tested else drop)
-        parts[measure.name] = tuple(with_p)
+        with_p = ((drop, own.get((measure.name, str(next(iter(drop.group.values()))))) for drop in drops)
+        parts[measure.name] = tuple(
+            replace(drop, p_holm=p) if p is not None and drop.plausible else drop for drop, p in with_p
+        )
     if (attribution := profile.get(ATTRIBUTION)) is not None:
         starts = profile.get(STARTS)
         telling = attribution.starts if starts is None else starts.count - starts.failures

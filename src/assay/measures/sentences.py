@@ -177,10 +177,7 @@ def _no_flaw(finding: Finding) -> Sentence:
     before = format_counts(detail.control_hits, detail.control_count)
     after = format_counts(detail.hits, detail.count)
     is_drop = detail.hits * detail.control_count < detail.control_hits * detail.count
-    claim, purpose = (
-        f"No significant drop ({before} unperturbed, {after} perturbed)",
-        "detect even a large drop",
-    )
+    claim, purpose = f"No significant drop ({before} unperturbed, {after} perturbed)", "detect a large drop"
     if is_drop and detail.p is not None and detail.p < SURE:
         claim, purpose = f"Success fell from {before} to {after}", "identify a cause"
     elif not is_drop:
@@ -192,7 +189,8 @@ def _no_flaw(finding: Finding) -> Sentence:
         starts += " is" if detail.control_count == 1 else " are"
     caveats = []
     if is_drop and detail.p is not None:
-        caveats.append(f"chance alone produces such a drop in {_runs_by_chance(detail.p)}")
+        runs = f"{100 * detail.p:.0f}" if detail.p >= 0.01 else "fewer than 1"
+        caveats.append(f"chance alone produces such a drop in {runs} of 100 runs")
     if detail.likely is not None and detail.likely_p is not None:
         cause = f"{lower_claim(detail.likely)} ({p_phrase(detail.likely_p)}, adjusted for all tests)"
         caveats.append(f"the most suspicious loss, which is not significant: {cause}")
@@ -200,10 +198,6 @@ def _no_flaw(finding: Finding) -> Sentence:
         caveats.append(f"{starts} too few to {purpose}")
     caveats += ["use at least 2 seeds"] if detail.control_count == 1 else []
     return Sentence(claim, "", "; ".join(caveats))
-
-
-def _runs_by_chance(p: float) -> str:
-    return f"{100 * p:.0f} of 100 runs" if p >= 0.01 else "fewer than 1 of 100 runs"
 
 
 def lower_claim(flaw: str) -> str:

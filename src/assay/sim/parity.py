@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -23,6 +20,7 @@ from assay.sim.packs.libero import LiberoPack
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
+from assay.support.archives import read_gzip, read_npz
 from assay.tasks.checks import parse_atom
 
 TOLERANCE = 1e-6
@@ -217,8 +215,8 @@ def _model_difference(file: Path, pack: LiberoPack, simulate: Simulate) -> str:
     id = f"{match[1]}/{int(match[2])}"
     tasks.load(id)
     try:
-        text = gzip.decompress(file.read_bytes()).decode()
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        text = read_gzip(file).decode()
+    except (OSError, ValueError) as error:
         raise StateError(f"{file} is not a composed model: {error}") from None
     for old, new in (
         ("LIBERO_ASSETS/", f"{pack.libero}/"),
@@ -262,14 +260,11 @@ def _open(file: Path, simulate: Simulate, *keys: str) -> tuple[dict[str, Any], S
     Pickled objects are rejected. Raises StateError.
     """
     try:
-        if not zipfile.is_zipfile(file):
-            raise ValueError("not an npz archive")
-        with np.load(file, allow_pickle=False) as archive:
-            record = {key: archive[key] for key in archive.files}
+        record: dict[str, Any] = {**read_npz(file)}
         poses = np.hstack([record["root_pos"], record["root_quat_wxyz"]])
         roots, id = record["root_bodies"].tolist(), f"{record['suite']}/{int(record['task'])}"
         missing = [key for key in keys if key not in record]
-    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise StateError(f"{file} is not a valid recording: {one_line(error)}") from None
     if missing:
         raise StateError(f"{file} lacks {', '.join(missing)}")

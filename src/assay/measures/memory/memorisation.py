@@ -47,10 +47,9 @@ from assay.measures.findings import FlawTest, Profiles, Untested, evidence_from,
 from assay.measures.flaws import Flaw
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.memory.paths import (
-    MOST_CONTROLS,
     QUANTILE,
-    Paths,
-    ReadActions,
+    AnyPaths,
+    ReadTrajectories,
     alike,
     by_chance,
     displacement,
@@ -159,8 +158,10 @@ class Memorisation(Result):
     """Judged episodes. Columns: id, task, seed, start, condition, axis, calls, spread (metres), alike, chance."""
 
 
-def memorisation(frame: pl.DataFrame, paths: Paths, read: ReadActions = lambda ids: {}) -> Memorisation:
-    """Compute the memorisation index of a run; ``read`` returns recorded actions.
+def memorisation(
+    frame: pl.DataFrame, paths: AnyPaths, read: ReadTrajectories = lambda ids: ()
+) -> Memorisation:
+    """Compute the memorisation index of a run; ``read`` yields trajectories with their actions.
 
     Episodes with an event are left out, because the control's trajectory is correct until the event.
     """
@@ -191,9 +192,10 @@ def memorisation(frame: pl.DataFrame, paths: Paths, read: ReadActions = lambda i
     changed = keep(changed, enough, "moved too little, for how much controls differ")
     here = ~starting_elsewhere(changed, paths) | changed["other"].to_numpy()
     changed = keep(changed, here, "the end effector starts elsewhere")
-    control = paths.resample(changed["control_id"].to_numpy())
+    ids, which = np.unique(changed["control_id"].to_numpy(), return_inverse=True)
+    control = paths.resample(ids)
     still = np.repeat(control[:, :1], control.shape[1], axis=1)
-    moves = distances(still, control) >= MIN_CONTROL_SPREADS * changed["spread"].to_numpy()
+    moves = distances(still, control)[which] >= MIN_CONTROL_SPREADS * changed["spread"].to_numpy()
     changed = keep(changed, moves, "the control cannot be told from standing still")
     if not len(changed):
         reasons = ", ".join(f"{count} x {why}" for why, count in unjudged.items() if count)
@@ -202,9 +204,10 @@ def memorisation(frame: pl.DataFrame, paths: Paths, read: ReadActions = lambda i
     judged = []
     for (task,), group in changed.group_by("task", maintain_order=True):
         ids, usual = group["id"].to_numpy(), successful.filter(pl.col("task") == task)["id"].to_numpy()
-        near = alike(ids, group["control_id"].to_numpy(), usual, group["spread"].to_numpy(), paths)
-        near |= group["reached"].to_numpy()  # does not count as repeated, however it was reached
-        same = same_actions(ids, np.union1d(usual[:MOST_CONTROLS], group["control_id"]), read, ~near)
+        own, same = group["control_id"].to_numpy(), np.zeros(len(ids), bool)
+        near = alike(ids, own, usual, group["spread"].to_numpy(), paths)
+        left = ~near & ~group["reached"].to_numpy()
+        same[left] = same_actions(ids[left], own[left], usual, read)
         least = pl.lit(max(CHANCE, chance.get(str(task), 0.0)))
         judged.append(group.with_columns(alike=pl.Series(near | same), same=pl.Series(same), chance=least))
     changed = pl.concat(judged).with_columns(pl.col("alike") & ~pl.col("reached"))
@@ -414,7 +417,7 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
 MEMORISATION = Measure(
     "memorisation",
     "Fraction of trajectories that repeat that of the control although the change calls for another one.",
-    lambda run: memorisation(run.frame, run.paths, run.actions),
+    lambda run: memorisation(run.frame, run.paths, run.trajectories),
     continuous=True,
     panels=(Panel("Memorisation", (memorisation_table,), runs=memorisation_figure),),
     sentences=lambda result, profile: [
