@@ -76,7 +76,7 @@ def with_adjusted_p(profile: Profile, adjusted: AdjustedP, run: int = 0) -> Prof
             if measure is not AXES
             else drops_by_axis(profile)
         )
-        with_p = ((drop, own.get((measure.name, str(next(iter(drop.group.values()))))) for drop in drops)
+        with_p = ((drop, own.get((measure.name, str(next(iter(drop.group.values())))))) for drop in drops)
         parts[measure.name] = tuple(
             replace(drop, p_holm=p) if p is not None and drop.plausible else drop for drop, p in with_p
         )
