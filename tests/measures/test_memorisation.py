@@ -10,8 +10,9 @@ import pytest
 
 from assay.episodes.spec import CONTROL
 from assay.measures.failure.near_far import failures
+from assay.measures.measure import RunData
 from assay.measures.memory import paths
-from assay.measures.memory.memorisation import Calls, Memorisation, memorisation
+from assay.measures.memory.memorisation import MEMORISATION, Calls, Memorisation, memorisation
 from assay.measures.memory.paths import Paths, StoredPaths
 from assay.measures.result import MeasureError
 
@@ -126,6 +127,29 @@ def test_idle_and_erratic_policies_are_not_judged(run, made):
     ):
         with pytest.raises(MeasureError, match=words):
             measured(run(episodes(made, control=path, changed=path, succeeds=succeeds)))
+
+
+@pytest.mark.parametrize("replays", [True, False])
+def test_arm_that_is_blocked_while_it_replays_actions_is_memory(run, made, replays: bool):
+    """Displaced objects stop the arm halfway, so that its path is not the control's; its actions tell."""
+    rows = []
+    for task, seed in product(PLACES, SEEDS):
+        hand = path_to(PLACES[task], seed)
+        rows.append(made(True, task=task, seed=seed, hand=hand, actions=np.diff(hand, axis=0)))
+        stuck = np.concatenate([hand[:40], np.repeat(hand[39:40], 111, axis=0)])
+        meant = hand if replays else path_to(np.array(PLACES[task]) + [0.0, 0.2, 0.0], seed)
+        actions = np.concatenate([np.diff(meant, axis=0), np.zeros((50, 3))])
+        changed = {"condition": "moved", "labels": {"axis": "world", "distance": 0.2}}
+        rows.append(made(False, task=task, seed=seed, hand=stuck, actions=actions, **changed))
+    store = run(rows)
+    found = MEMORISATION.measure(RunData(store))
+    assert measured(store).overall.index == 0.0, "by its path alone"
+    assert (found.overall.index, found.by_actions) == ((1.0, 12) if replays else (0.0, 0))
+
+
+def test_p_is_not_below_what_the_number_of_starts_permits(run, made):
+    found = measured(run(moved(made, lambda seed, number: True, seeds=3))).overall
+    assert found.count == 42 and found.p == pytest.approx(found.chance**6)
 
 
 def test_small_displacements_and_failed_controls_are_not_judged(run, made):

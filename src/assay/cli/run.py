@@ -184,15 +184,7 @@ def plan(
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="Suggest how many seeds fit into this time: 2h, 90min.")
     ] = None,
-    detect: Annotated[
-        float | None,
-        typer.Option(
-            min=1,
-            max=100,
-            metavar="POINTS",
-            help="Suggest how many seeds are needed to detect a loss of this many percentage points.",
-        ),
-    ] = None,
+    detect: cli.Detect = cli.DETECT_POINTS,
     success: Annotated[
         float | None,
         typer.Option(
@@ -241,8 +233,7 @@ def plan(
     goals: list[tuple[str, int | None]] = []
     if limit is not None:
         goals.append((f"in {duration(limit)}", estimate.seeds_within(limit)))
-    if detect is not None:
-        goals.append((f"for a loss of {detect:g} points", estimate.seeds_for(detect / 100)))
+    goals.append((f"for a loss of {detect:g} points", estimate.seeds_for(detect / 100)))
     for goal, count in goals:
         if not count:
             say(f"{goal}: {'no number of seeds suffices' if count is None else 'not even one seed fits'}")

@@ -9,13 +9,14 @@ The profile of a run contains the result of each measure that applies to it, or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 import polars as pl
 
+from assay.episodes.episode import Trajectory
 from assay.episodes.spec import CONTROL
 from assay.measures.failure.near_far import OURS, NearFarRule
 from assay.measures.findings import Finding, FlawTest, Profiles, Untested
@@ -79,6 +80,10 @@ class RunData:
         if self.whole["steps"].sum() > MAX_POINTS:
             return StoredPaths(self._store.trajectories)
         return Paths.of(self._store.trajectories())
+
+    def trajectories(self, ids: Sequence[int] | None) -> Iterator[tuple[int, Trajectory]]:
+        """Yield the trajectories of episodes by id with their actions, or those of all episodes."""
+        return self._store.trajectories(ids)
 
     def attempt(self, measure: Measure[T]) -> T | Missing:
         """Return the result of a measure, or the reason why it is missing. Results are cached."""

@@ -22,7 +22,7 @@ from assay.measures.success.rates import CONTROLS, SUCCESS
 from assay.measures.views import wording
 from assay.measures.views.forest import MOST, Mark, forest_drawing
 from assay.measures.views.style import BLUE, FAINT, Drawing
-from assay.measures.views.table import Column, Table, declared_columns
+from assay.measures.views.table import Column, Table
 from assay.runs.schedulers.until import Pairs, start_order
 from assay.support.stats.horizon import HorizonTest
 from assay.support.stats.intervals import (
@@ -79,16 +79,18 @@ class Drop(Result):
     """
     bootstrap: Interval | None
     """Bootstrap interval over starts, if requested; too narrow if fewer than about ten pairs differ."""
-    p: float
-    """Exact p value over and within starts (``significance.paired``); McNemar's if each start has one pair.
+    p: Annotated[float | None, Column("p", "p")]
+    """p value of the test: one-sided for a loss if ``plausible``, otherwise two-sided; None if not tested."""
+    p_two_sided: float
+    """Exact two-sided p value over and within starts (``significance.paired_p``); McNemar's for one pair per start.
 
     If a condition has several wordings of a task, it is at least the p value of Student's test over starts and
     wordings; if a condition was stopped early, it is at least an anytime-valid p value.
     """
-    p_holm: Annotated[float, Column("Holm p", "p")]
-    """p value adjusted for the family (Holm)."""
+    p_holm: Annotated[float | None, Column("Holm p", "p")]
+    """``p`` adjusted for the family (Holm), never below ``p``; None if not tested."""
     least_p: float
-    """Smallest p value attainable with the informative starts; if it exceeds 5 %, there are too few."""
+    """Smallest two-sided p value attainable with the informative starts; if it exceeds 5 %, there are too few."""
     telling: int
     """Number of informative starts: those with at least one success, perturbed or not."""
     retention: float | None
@@ -112,9 +114,18 @@ class Drop(Result):
     """Starts, one row each: task, start, control, perturbed (numbers of successes), count (of pairs)."""
 
     @property
+    def p_loss(self) -> float:
+        """Exact one-sided p value of a loss."""
+        return one_sided_p(self.change, self.p_two_sided)
+
+    @property
     def certain(self) -> bool:
         """Whether both the test and the interval show a difference."""
-        return self.p_holm < SURE and not self.interval.low <= 0 <= self.interval.high
+        return (
+            self.p_holm is not None
+            and self.p_holm < SURE
+            and not self.interval.low <= 0 <= self.interval.high
+        )
 
 
 def drops(
@@ -160,14 +171,19 @@ def drops(
                 plausible=sensible,
                 unpaired=totals[key] - len(group),
                 **_estimate(
-                    used, resampling=resampling, early=early, stopping_p=rule.get("p"), rounds=rounds
+                    used,
+                    resampling=resampling,
+                    early=early,
+                    is_one_sided=sensible,
+                    stopping_p=rule.get("p"),
+                    rounds=rounds,
                 ),
-                p_holm=1.0,
+                p_holm=None,
                 stopped=early,
             )
         )
     adjusted = {
-        family: iter(holm([drop.p for drop in result if drop.family == family]))
+        family: iter(holm([drop.p or 0.0 for drop in result if drop.family == family]))
         for family in {drop.family for drop in result}
     }
     return tuple(replace(drop, p_holm=next(adjusted[drop.family])) for drop in result)
@@ -180,8 +196,8 @@ def pool_drops(drops: Sequence[Drop]) -> Drop:
         return first
     rows = pl.concat([drop.rows for drop in drops], how="diagonal_relaxed")
     early, unpaired = any(drop.stopped for drop in drops), sum(drop.unpaired for drop in drops)
-    estimate = _estimate(rows, resampling=False, early=early)
-    return replace(first, **estimate, unpaired=unpaired, p_holm=1.0, stopped=early)
+    estimate = _estimate(rows, resampling=False, early=early, is_one_sided=first.plausible)
+    return replace(first, **estimate, unpaired=unpaired, p_holm=None, stopped=early)
 
 
 def _estimate(
@@ -189,6 +205,7 @@ def _estimate(
     *,
     resampling: bool,
     early: bool,
+    is_one_sided: bool,
     stopping_p: float | None = None,
     rounds: int = 0,
 ) -> dict[str, Any]:
@@ -254,7 +271,8 @@ def _estimate(
         "bootstrap": bootstrap(outcomes, lambda totals: (totals[:, 1] - totals[:, 0]) / totals[:, 2])
         if resampling
         else None,
-        "p": p,
+        "p": one_sided_p(estimate.difference, p) if is_one_sided else p,
+        "p_two_sided": p,
         "least_p": least_p(count_telling(control, changed)),
         "telling": count_telling(control, changed),
         "retention": retained and retained.value,
@@ -271,12 +289,12 @@ def _estimate(
 
 def drop_evidence(runs: tuple[int, ...], measure: str, part: str, drop: Drop) -> Evidence:
     """Return the cost of a change as evidence."""
-    p, hits = one_sided_p(drop.change, drop.p), drop.both + drop.only_perturbed
+    hits = drop.both + drop.only_perturbed
     reference: tuple[int, ...] = ()
     if drop.pairs == drop.starts:  # otherwise controls are counted several times
         reference = drop.both + drop.only_control, drop.pairs
     counts, more = (hits, drop.pairs, *reference), {"reference": drop.control, "cost": True}
-    return evidence_from(runs, measure, part, drop.change, drop.interval, p, *counts, **more)
+    return evidence_from(runs, measure, part, drop.change, drop.interval, drop.p_loss, *counts, **more)
 
 
 def loss_test(
@@ -284,10 +302,8 @@ def loss_test(
 ) -> FlawTest:
     """Return the test of a loss under a change."""
     evidence = drop_evidence(runs, measure, part, drop)
-    p, least = one_sided_p(drop.change, drop.p), least_one_sided(telling(drop.table))
-    return FlawTest(
-        flaw, (evidence,), p, wording.negate(drop.interval), least_p=least, detail=detail, table=drop.table
-    )
+    least, size = least_one_sided(telling(drop.table)), wording.negate(drop.interval)
+    return FlawTest(flaw, (evidence,), drop.p_loss, size, least_p=least, detail=detail, table=drop.table)
 
 
 def _test_changes(profiles: Profiles) -> Iterator[FlawTest | Untested]:
@@ -338,16 +354,12 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
             name,
             title,
             drops,
-            *(field for field in declared_columns(Drop) if field != "p_holm"),
-            Column(
-                "p", "p", value=lambda drop: one_sided_p(drop.change, drop.p) if drop.plausible else drop.p
-            ),
-            "p_holm",
             note="Paired differences from the control with the same task and seed, or from the control of the "
-            "requested task; 95 % Newcombe intervals over starts. Both p values are from the same test. Where success "
-            "is expected, it is an exact, one-sided test for a loss, and Holm p is adjusted for all tests. "
-            "Where success is not expected, a loss is not a flaw: both p values are two-sided, and Holm p is adjusted "
-            "within the family.",
+            "requested task; 95 % Newcombe intervals over starts. p: exact test of the row's own pairs. Where success "
+            "is expected, it is one-sided, for a loss, and Holm p is this p adjusted for all tests of the report; a "
+            "row whose change is also tested on other episodes is at most as significant as that test. Where success "
+            "is not expected, a loss is not a flaw: p is two-sided, and Holm p is adjusted within the family. "
+            "Not tested: goals without a control of their own.",
         )
 
     def draw(drops: Sequence[Drop], report: ReportedRun) -> Drawing:
@@ -355,10 +367,9 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
         groups: dict[str, list[Mark]] = {}
         for drop in (drop for drop in drops if drop in largest):
             look = {"color": BLUE, "marker": "o"} if drop.plausible else {"color": FAINT, "marker": "D"}
-            notes = f"{drop.pairs:,}", wording.p_value(drop.p_holm)
-            mark = Mark.of_change(
-                wording.group_name(drop.group), drop, *notes, filled=drop.p_holm < SURE, **look
-            )
+            notes = f"{drop.pairs:,}", "not tested" if drop.p_holm is None else wording.p_value(drop.p_holm)
+            filled = drop.p_holm is not None and drop.p_holm < SURE
+            mark = Mark.of_change(wording.group_name(drop.group), drop, *notes, filled=filled, **look)
             groups.setdefault(drop.family, []).append(mark)
         remarks = ""
         if not all(drop.plausible for drop in largest):

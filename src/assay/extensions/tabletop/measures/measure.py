@@ -89,7 +89,8 @@ def _contrasts_table(
             for field, heading, kind in fields
         ),
         note="Paired with the control of the same task and seed, on tasks to which the condition applies. "
-        "95 % Newcombe intervals over starts; exact p-values with Holm's correction.",
+        "95 % Newcombe intervals over starts; exact p values with Holm's correction, for a loss where success is "
+        "expected.",
     )
     return table if contrasts else None
 
