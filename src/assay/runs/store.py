@@ -604,9 +604,9 @@ _checked: dict[Path, tuple[int, ...]] = {}
 
 
 def _check(path: Path, connection: sqlite3.Connection, *, whole: bool = True) -> None:
-    """Raise RunError unless a file is a run of this version and, if ``whole``, its rows can be decoded.
+    """Raise RunError unless a file is a run of this version whose rows can be decoded; limit the size of values.
 
-    The size of values is limited.
+    ``whole``: whether to check all pages of the file as well.
     """
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_META_BYTES)
     (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -625,14 +625,15 @@ def _check(path: Path, connection: sqlite3.Connection, *, whole: bool = True) ->
             f"{path}: not a run created by Assay: it has the {foreign[0]} {str(foreign[1])[:40]!r}"
         )
     _check_meta(path, connection)
-    if not whole or _checked.get(path) == (now := signature(path)):
+    if _checked.get(path) == (now := signature(path)):
         return
-    (problem,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0] if whole else "ok"
     (invalid,) = connection.execute(INVALID).fetchone()
     if problem != "ok" or invalid:
         rows = f"{number_of(invalid, 'row')} cannot be decoded"
         raise RunError(f"{path}: damaged: {rows if problem == 'ok' else problem}")
-    _checked[path] = now
+    if whole:
+        _checked[path] = now
 
 
 def _check_meta(path: Path, connection: sqlite3.Connection) -> None:

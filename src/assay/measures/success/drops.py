@@ -153,6 +153,7 @@ def drops(
     if not len(matched):
         raise MeasureError(f"none of the {len(changed)} perturbed episodes has a control")
     totals = {key: len(group) for key, group in changed.group_by(by)}
+    stopped = stopped or {}
     rounds = frames.allocated_rounds(stopped)
     result = []
     for key, group in matched.group_by(by, maintain_order=True):
@@ -160,9 +161,9 @@ def drops(
         family = "axes" if "axis" in by else family
         sensible = len(frames.plausible(group)) > 0
         conditions = [*group["condition"].unique()]
-        early = rounds > 0 or (bool(stopped) and bool({CONTROL, *conditions} & stopped.keys()))
+        early = rounds > 0 or bool({CONTROL, *conditions} & stopped.keys())
         # A condition that differs from its control was stopped by a test with a p value of its own.
-        rule = stopped.get(conditions[0], {}) if stopped and len(conditions) == 1 else {}
+        rule = stopped.get(conditions[0], {}) if len(conditions) == 1 else {}
         used = group.select(name for name in _PAIR_COLUMNS if name in group.columns)
         result.append(
             Drop(

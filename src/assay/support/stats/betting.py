@@ -106,7 +106,8 @@ class Wager:
             1 + self._above
         )  # the largest gain; staking more than it takes is a waste
         enough = np.maximum(need / np.maximum(self._main, 1e-300) - 1, 0) / most
-        return np.minimum(np.minimum(_URGENCY * slope / spread * (1 + self._above), enough), _LARGEST)
+        urgent = _URGENCY * slope / spread * (1 + self._above)
+        return np.asarray(np.minimum(np.minimum(urgent, enough), _LARGEST))
 
 
 def extensions(plans: Sequence[int]) -> dict[int, int]:
