@@ -45,8 +45,8 @@ NO_RAY = "error: --ray local: "
 """Start of the message that Ray did not start within 30 s."""
 RAY_KILLED = ("core_worker", "raylet")
 """Text in the last lines of a command whose Ray was killed: Ray terminates connected processes."""
-GIVING_UP = ("workers keep dying", "keeps dying", "the script exited with status -9")
-"""Messages of commands that end because a child process was killed; their results are kept."""
+GIVING_UP = ("workers keep dying", "keeps dying", "exited with status -9")
+"""Messages of commands that end because a worker, a script or the test of a GL backend was killed."""
 MAX_RESTARTS = 3
 """Maximum number of additional restarts after one of these messages."""
 COMPLETE = ("is not empty; choose another folder", "already exists")
