@@ -387,7 +387,10 @@ def main() -> None:
 def kill_in_turn(
     names: list[str], kills: int, seconds: float = 3600.0, at_once: int = 1, out: Path | None = None
 ) -> dict[str, Tally]:
-    """Kill commands in turn until enough kills were made or the time is over; ``out`` receives interim results."""
+    """Kill commands in turn, each at least once, until enough kills were made or the time is over.
+
+    ``out`` receives interim results.
+    """
     tallies = {name: Tally() for name in names}
     times = min(MAX_DRIVER_KILLS, -(-kills // len(names)))
     with TemporaryDirectory(prefix="k-") as folder:
@@ -395,7 +398,8 @@ def kill_in_turn(
         deadline = time.monotonic() + seconds
 
         def take_turn(turn: int) -> None:
-            if _sums(tallies)["kills"] >= kills or time.monotonic() > deadline:
+            enough = turn >= len(names) and _sums(tallies)["kills"] >= kills
+            if enough or time.monotonic() > deadline:
                 return
             name = names[turn % len(names)]
             for _ in range(MAX_QUICK_TRIALS):

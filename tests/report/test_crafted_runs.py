@@ -14,6 +14,7 @@ from tests.cli.runs_on_disk import write_run
 from assay.errors import RunError
 from assay.runs.rows import MAX_META_ROWS
 from assay.runs.store import Store
+from assay.web.library import Library
 
 Craft = Callable[..., Path]
 
@@ -36,7 +37,7 @@ def craft(tmp_path: Path) -> Craft:
     return write
 
 
-EXTREMES = {
+EXTREMES: dict[str, list[Any]] = {
     "pd": [2**62, 1e308, -1e13],
     "chance": [-1e308, 1.5],
     "best": [-1, 2**63],
@@ -134,6 +135,8 @@ def test_absurd_metadata_is_rejected_before_it_is_read_or_printed(absurd: Path, 
         lines = [line for line in result.err.splitlines() if "run.assay" in line]
         assert len(lines) == 1 and len(lines[0]) < 500 and "metadata" in lines[0], command
         assert "Traceback" not in result.err and len(result.out) < 1000
+    (summary,) = Library(absurd.parent).summaries()
+    assert "metadata" in summary.problem and not summary.meta
 
 
 def test_long_values_are_shortened_where_they_are_shown(craft: Craft, assay: Any):

@@ -164,8 +164,8 @@ def search(
 ) -> SearchResult:
     """Find the smallest change along each axis that makes a policy fail on each task, with an interval.
 
-    ``budget``: maximum number of episodes, including controls; by default 30 per task and axis. ``level``:
-    fraction of the initial states solved without the change that the policy must still solve with it.
+    ``budget``: maximum number of episodes, including controls; by default 90 per task and axis. ``level``:
+    fraction of the controls' success rate below which success counts as lost.
     ``confidence``: confidence level of each interval. The same call resumes the search. The other keyword
     arguments are the fields of `RunOptions`. Raises DeclinedError if the observer declines to start.
     """

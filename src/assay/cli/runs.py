@@ -58,6 +58,7 @@ def report(
     font: cli.Font = None,
     font_size: cli.FontSize = 8.0,
     names: cli.Names = None,
+    detect: cli.Detect = cli.DETECT_POINTS,
 ) -> None:
     """Report what broke, how certain that is, and why: in the terminal, as a self-contained page, or as JSON.
 
@@ -96,7 +97,7 @@ def report(
     if out is not None:
         check_writable(out, folder=True)
     runs = name_runs([*found], label or ())
-    reports, left_out = _read(runs, near_far_rule(near_far))
+    reports, left_out = _read(runs, near_far_rule(near_far), detect / 100)
     compared = compare_suites(runs, reports) if len(reports) > 1 else []
     if target is not None:
         cli.write_json(
@@ -178,7 +179,7 @@ def _diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     yield from ((line, "") for line in (*diagnosis.explained, *diagnosis.unsure))
 
 
-def _read(runs: dict[str, Path], rule: NearFarRule) -> tuple[list[RunReport], dict[str, str]]:
+def _read(runs: dict[str, Path], rule: NearFarRule, detect: float) -> tuple[list[RunReport], dict[str, str]]:
     """Return the readable runs, and the reasons why the others cannot be read."""
     from assay.report.run_report import RunReport
 
@@ -187,7 +188,7 @@ def _read(runs: dict[str, Path], rule: NearFarRule) -> tuple[list[RunReport], di
     for name, path in runs.items():
         try:
             with working(f"measuring {path}"):
-                reports.append(RunReport.read(path, name, near_far=rule))
+                reports.append(RunReport.read(path, name, near_far=rule, detect=detect))
         except AssayError as error:
             if len(runs) == 1:
                 raise
@@ -256,9 +257,7 @@ def compare(
         _show_contrasts(pair, (*comparison.overall, *comparison.conditions))
         drops = (*comparison.robustness, *comparison.robustness_by_condition)
         if drops := tuple(drop for drop in drops if drop.aspect == "drop"):
-            say(
-                "Loss of each run relative to its controls; a positive difference means that B is more robust"
-            )
+            say("Drop of each run relative to its controls; a positive difference means that B loses less")
             rows = [
                 (
                     drop.condition or "all changes",

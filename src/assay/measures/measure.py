@@ -9,13 +9,14 @@ The profile of a run contains the result of each measure that applies to it, or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 import polars as pl
 
+from assay.episodes.episode import Trajectory
 from assay.episodes.spec import CONTROL
 from assay.measures.failure.near_far import OURS, NearFarRule
 from assay.measures.findings import Finding, FlawTest, Profiles, Untested
@@ -48,16 +49,23 @@ class RunData:
         """All recorded episodes, one row each, as `Store.frame` returns them: labels are columns."""
         self.frame = self.whole.drop(*self.world.start_columns, strict=False)
         """All recorded episodes, without the columns that the start determines: they do not distinguish variants."""
-        self.plausible = plausible(self.frame)
-        """Rows in which success is expected."""
-        self.perturbed = self.plausible.filter(pl.col("condition") != CONTROL)
-        """Perturbed rows in which success is expected."""
         self.meta = store.meta
         """Provenance and plan of the run."""
         self.counts = store.counts()
         """Number of episodes by condition: planned, done, success, failure, error."""
         self.stopped = store.stopped
         """Conditions that were stopped early, with the stopping rule and its statistics."""
+
+    # Not kept: each copy of the rows of a large run takes a hundred megabytes.
+    @property
+    def plausible(self) -> pl.DataFrame:
+        """Rows in which success is expected."""
+        return plausible(self.frame)
+
+    @property
+    def perturbed(self) -> pl.DataFrame:
+        """Perturbed rows in which success is expected."""
+        return self.plausible.filter(pl.col("condition") != CONTROL)
 
     @cached_property
     def changed(self) -> pl.DataFrame:
@@ -72,6 +80,10 @@ class RunData:
         if self.whole["steps"].sum() > MAX_POINTS:
             return StoredPaths(self._store.trajectories)
         return Paths.of(self._store.trajectories())
+
+    def trajectories(self, ids: Sequence[int] | None) -> Iterator[tuple[int, Trajectory]]:
+        """Yield the trajectories of episodes by id with their actions, or those of all episodes."""
+        return self._store.trajectories(ids)
 
     def attempt(self, measure: Measure[T]) -> T | Missing:
         """Return the result of a measure, or the reason why it is missing. Results are cached."""
@@ -211,6 +223,7 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "changes": "success.drops:CHANGES",
             "axes": "success.drops:AXES",
             "drops": "success.drops:DROPS",
+            "spread": "success.spread:SPREAD",
             "tasks": "success.rates:TASKS",
             "task_changes": "success.task_changes:TASK_CHANGES",
             "task_map": "success.task_map:TASK_MAP",

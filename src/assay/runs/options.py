@@ -50,6 +50,8 @@ class RunOptions:
     """Folder with LIBERO's stored initial states, used instead of sampled ones."""
     hold_start: int | None = field(default=None, metadata={"minimum": 0, "metavar": "K"})
     """Start every episode from initial state K, so that the seeds vary only the policy's randomness."""
+    repeats: int | None = field(default=None, metadata={"minimum": 1, "metavar": "K"})
+    """Number of times to run each control, with different randomness of the policy (default: 1)."""
     steps: int | None = field(default=None, metadata={"minimum": 1})
     """Maximum number of control steps per episode (default: the task's horizon)."""
     replan: int | None = field(default=None, metadata={"minimum": 1})
@@ -129,6 +131,7 @@ class RunOptionsDict(TypedDict, total=False):
     assets: str | None
     states: str | Path | None
     hold_start: int | None
+    repeats: int | None
     steps: int | None
     replan: int | None
     latency: int | str

@@ -13,6 +13,7 @@ from pathlib import Path
 from assay import __version__
 from assay.episodes import CONTROL, EpisodeSpec, Initial, Perturbation, Policy
 from assay.episodes.latency import check_latency
+from assay.episodes.spec import REPEAT_STRIDE
 from assay.episodes.stepwise import NOT_HERE
 from assay.errors import PolicyError, RunError
 from assay.experiments import Experiment, load_experiment
@@ -105,13 +106,21 @@ class RunPlan:
             settings["reference_times"] = (
                 "demonstrator" if times is None else f"people: {times.file} {times.digest}"
             )
+        seeds = design.seeds if options.seeds is None else options.seeds
+        if options.repeats is not None and options.repeats > 1:
+            if options.hold_start is not None or options.until is not None:
+                other = "--until" if options.hold_start is None else "--hold-start"
+                raise RunError(f"--repeats cannot be combined with {other}, which counts every seed once")
+            if max(seeds) >= REPEAT_STRIDE:
+                raise RunError(f"--repeats: expected seeds below {REPEAT_STRIDE:,}, got {max(seeds)}")
         specs = list(
             design.plan(
                 tasks,
-                design.seeds if options.seeds is None else options.seeds,
+                seeds,
                 pack=pack,
                 initial=initial,
                 start=options.hold_start,
+                repeats=options.repeats or 1,
                 steps=options.steps,
                 replan=options.replan,
                 latency=options.latency,

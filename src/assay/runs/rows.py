@@ -200,7 +200,7 @@ class _Shard(BaseModel):
 
 
 class _Shards(BaseModel):
-    of: int = Field(le=1_000_000)
+    of: Annotated[int, Field(le=1_000_000)]
     there: list[int]
 
 

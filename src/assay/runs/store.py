@@ -17,7 +17,8 @@ stopped            conditions that were decided early, and by which rule
 meta               provenance: one JSON value per name
 
 The database is in WAL mode while it is written, and a single file once it is closed. Only one process can write at a
-time. Opening a file checks its application id, schema version and integrity, and that every row can be decoded.
+time. Opening a file checks its application id, schema version and integrity, and that every row can be decoded. Lists
+of runs skip the last two.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from pydantic import ValidationError
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
 from assay.episodes.episode import Aftermath, SideEffects
 from assay.episodes.perturbation import changed_by, kinds
-from assay.episodes.spec import Label, key_of
+from assay.episodes.spec import REPEAT_STRIDE, Label, key_of
 from assay.errors import RunError
 from assay.runs.options import Retry
 from assay.runs.rows import (
@@ -117,8 +118,7 @@ class Store(AbstractContextManager["Store"]):
             except BlockingIOError:
                 raise RunError(f"{path}: another process is writing to this run") from None
             except OSError as error:
-                reason = _DISK_FULL if _is_full(error) else f"cannot be written: {error.strerror or error}"
-                raise RunError(f"{path}: {reason}") from None
+                raise _explain(path, error, "cannot be written") from None
             if not path.exists() or not path.stat().st_size:
                 # Atomically, so that a killed command leaves no invalid file.
                 with replacing(path, database=True) as unfinished:
@@ -126,8 +126,7 @@ class Store(AbstractContextManager["Store"]):
                         with closing(sqlite3.connect(unfinished, isolation_level=None)) as connection:
                             connection.executescript(SCHEMA)
                     except sqlite3.DatabaseError as error:
-                        reason = _DISK_FULL if _is_full(error) else f"cannot be created: {error}"
-                        raise RunError(f"{path}: {reason}") from None
+                        raise _explain(path, error, "cannot be created") from None
             connection = sqlite3.connect(path.absolute().as_uri(), uri=True, isolation_level=None, timeout=60)
             held.enter_context(closing(connection))
             try:
@@ -140,12 +139,11 @@ class Store(AbstractContextManager["Store"]):
                     # Read once: SQLite opens the log on first access, and cannot checkpoint one that was never opened.
                     connection.execute("SELECT name FROM meta").fetchall()
                 except sqlite3.OperationalError:  # the disk is full
-                    os.truncate(lock_file(path), 0)
+                    _shrink_reserve(path, 0)
                     connection.execute("PRAGMA journal_mode = DELETE")
                     raise
             except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-                reason = _DISK_FULL if _is_full(error) else f"not a run, or damaged: {error}"
-                raise RunError(f"{path}: {reason}") from None
+                raise _explain(path, error, "not a run, or damaged") from None
             if mode != "wal":
                 raise RunError(
                     f"{path}: SQLite cannot share memory here (a network drive?); choose another folder"
@@ -177,7 +175,7 @@ class Store(AbstractContextManager["Store"]):
                     try:
                         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                     except sqlite3.OperationalError:  # the disk is full
-                        os.truncate(lock_file(self.path), 0)
+                        _shrink_reserve(self.path, 0)
                         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                     with suppress(
                         sqlite3.OperationalError
@@ -186,8 +184,7 @@ class Store(AbstractContextManager["Store"]):
         except sqlite3.Error as closing_error:
             error = error or closing_error
         if isinstance(error, sqlite3.Error):
-            reason = _DISK_FULL if _is_full(error) else f"damaged, or not accessible: {error}"
-            raise RunError(f"{self.path}: {reason}") from error
+            raise _explain(self.path, error, "damaged, or not accessible") from error
 
     # -- meta
 
@@ -262,7 +259,7 @@ class Store(AbstractContextManager["Store"]):
             self._reserve()
         _, length, moved = self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         if self._held is not None and length == moved:
-            os.truncate(lock_file(self.path), RESERVE_BYTES)
+            _shrink_reserve(self.path, RESERVE_BYTES)
 
     def _reserve(self) -> None:
         """Reserve the disk space by which a transaction makes the run larger. Raises RunError if the disk is full."""
@@ -277,8 +274,7 @@ class Store(AbstractContextManager["Store"]):
                 for _ in range(RESERVE_BYTES, more, RESERVE_BYTES):
                     reserve.write(os.urandom(RESERVE_BYTES))
         except OSError as error:
-            reason = _DISK_FULL if _is_full(error) else f"cannot be written: {error.strerror or error}"
-            raise RunError(f"{self.path}: {reason}") from None
+            raise _explain(self.path, error, "cannot be written") from None
 
     def plan_rows(self) -> list[tuple[Any, ...]]:
         """Return the rows of the plan: the id, followed by the columns ``SPEC``."""
@@ -322,6 +318,18 @@ class Store(AbstractContextManager["Store"]):
         )
         episodes = (PlannedEpisode(*row) for row in rows)
         return [row._replace(outcome=row.outcome and Outcome(row.outcome)) for row in episodes]
+
+    def repeated_controls(self) -> tuple[int, int]:
+        """Return the number of starts with repeated controls, and of those whose repetitions differ in outcome."""
+        by_start = (
+            "SELECT COUNT(DISTINCT outcome) AS kinds FROM specs JOIN episodes USING (id) "
+            "WHERE condition = ? AND outcome != ? GROUP BY task, seed % ? HAVING COUNT(*) > 1"
+        )
+        row = self._db.execute(
+            f"SELECT COUNT(*), COUNT(*) FILTER (WHERE kinds > 1) FROM ({by_start})",
+            (CONTROL, Outcome.ERROR, REPEAT_STRIDE),
+        ).fetchone()
+        return int(row[0]), int(row[1])
 
     def specs(self, ids: Sequence[int] | None = None) -> list[EpisodeSpec]:
         """Return planned specs by their ids, or all of them in plan order."""
@@ -534,13 +542,17 @@ class Store(AbstractContextManager["Store"]):
                     yield number, path
 
 
-_DISK_FULL = "the disk is full; free some space and run the command again"
+def _explain(path: Path, error: Exception, problem: str) -> RunError:
+    """Return the error to raise for an error of the system or of SQLite, which may mean that the disk is full."""
+    codes = getattr(error, "sqlite_errorcode", None), getattr(error, "errno", None)
+    if {*codes} & {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE, *FULL}:
+        return RunError(f"{path}: the disk is full; free some space and run the command again")
+    return RunError(f"{path}: {problem}: {getattr(error, 'strerror', None) or error}")
 
 
-def _is_full(error: BaseException) -> bool:
-    """Return whether the reason of an error of the system or of SQLite is a full disk."""
-    codes = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
-    return getattr(error, "sqlite_errorcode", 0) in codes or getattr(error, "errno", 0) in FULL
+def _shrink_reserve(path: Path, size: int) -> None:
+    with suppress(OSError):  # the lock file was deleted
+        os.truncate(lock_file(path), size)
 
 
 def lock_file(path: Path) -> Path:
@@ -592,9 +604,9 @@ _checked: dict[Path, tuple[int, ...]] = {}
 
 
 def _check(path: Path, connection: sqlite3.Connection, *, whole: bool = True) -> None:
-    """Raise RunError unless a file is a run of this version and, if ``whole``, its rows can be decoded.
+    """Raise RunError unless a file is a run of this version whose rows can be decoded; limit the size of values.
 
-    The size of values is limited.
+    ``whole``: whether to check all pages of the file as well.
     """
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_META_BYTES)
     (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -613,15 +625,15 @@ def _check(path: Path, connection: sqlite3.Connection, *, whole: bool = True) ->
             f"{path}: not a run created by Assay: it has the {foreign[0]} {str(foreign[1])[:40]!r}"
         )
     _check_meta(path, connection)
-    now = signature(path)
-    if not whole or _checked.get(path) == now:
+    if _checked.get(path) == (now := signature(path)):
         return
-    (problem,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0] if whole else "ok"
     (invalid,) = connection.execute(INVALID).fetchone()
     if problem != "ok" or invalid:
         rows = f"{number_of(invalid, 'row')} cannot be decoded"
         raise RunError(f"{path}: damaged: {rows if problem == 'ok' else problem}")
-    _checked[path] = now
+    if whole:
+        _checked[path] = now
 
 
 def _check_meta(path: Path, connection: sqlite3.Connection) -> None:

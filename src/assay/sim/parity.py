@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -20,7 +22,7 @@ from assay.sim.packs.libero import LiberoPack
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
-from assay.support.archives import read_gzip, read_npz
+from assay.support.archives import read_npz
 from assay.tasks.checks import parse_atom
 
 TOLERANCE = 1e-6
@@ -215,8 +217,8 @@ def _model_difference(file: Path, pack: LiberoPack, simulate: Simulate) -> str:
     id = f"{match[1]}/{int(match[2])}"
     tasks.load(id)
     try:
-        text = read_gzip(file).decode()
-    except (OSError, ValueError) as error:
+        text = gzip.decompress(file.read_bytes()).decode()
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise StateError(f"{file} is not a composed model: {error}") from None
     for old, new in (
         ("LIBERO_ASSETS/", f"{pack.libero}/"),

@@ -1,4 +1,4 @@
-"""Read zip archives of numeric arrays, and gzip files, without trusting the sizes that they declare."""
+"""Read zip archives of numeric arrays without trusting the sizes that they declare."""
 
 from __future__ import annotations
 
@@ -81,17 +81,3 @@ def read_npz(path: Path, *names: str) -> dict[str, np.ndarray]:
             return {name: read_npy(read_member(archive, f"{name}.npy")) for name in wanted}
     except DAMAGE as error:
         raise ValueError(str(error) or type(error).__name__) from None
-
-
-def read_gzip(path: Path) -> bytes:
-    """Unpack a gzip file. Raises ValueError or OSError if it is damaged or above `MAX_MEMBER_BYTES`."""
-    unpacking = zlib.decompressobj(wbits=31)
-    try:
-        content = unpacking.decompress(path.read_bytes(), MAX_MEMBER_BYTES)
-    except zlib.error as error:
-        raise ValueError(str(error)) from None
-    if unpacking.unconsumed_tail:
-        raise ValueError(f"it unpacks to more than the {MAX_MEMBER_BYTES} bytes allowed")
-    if not unpacking.eof:
-        raise ValueError("it is incomplete")
-    return content

@@ -103,7 +103,9 @@ def replacing(path: Path, *, suffix: str = ".part", database: bool = False) -> I
         with suppress(FileNotFoundError):
             shutil.copymode(path, unfinished)
         unfinished.replace(path)
-    except RunError as error:  # from a store at the temporary path
+    except RunError as error:
+        if str(unfinished) not in str(error):
+            raise
         raise RunError(str(error).replace(str(unfinished), str(path))) from error
     finally:
         for name in (unfinished.name, *(f"{unfinished.name}{log}" for log in ("-wal", "-shm") if database)):

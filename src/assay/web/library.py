@@ -22,7 +22,7 @@ from assay.measures.frames import ACTIONS, OBJECTS, START, pairs
 from assay.measures.result import Missing, attempt
 from assay.measures.success.rates import rates
 from assay.measures.words.paraphrase import grid
-from assay.runs.rows import COLUMNS, FRAME, with_labels
+from assay.runs.rows import COLUMNS, FRAME, read_rows, with_labels
 from assay.runs.store import SUFFIX, Store, lock_file, signature
 from assay.support.files import is_locked
 from assay.support.stats.intervals import Interval
@@ -120,24 +120,25 @@ class Library:
             text = os.fsencode(name).decode(errors="replace")
             if any(part.startswith(".") for part in relative.parts):
                 continue
+            if text != name:
+                runs.append(RunSummary(text, problem="the file name is not valid UTF-8"))
+                continue
             try:
-                if text != name:
-                    raise NotFoundError("the file name is not valid UTF-8")
                 files[name] = self.path(name)
-            except NotFoundError as error:
+            except NotFoundError:
                 problem = "it is a folder" if path.is_dir() else "it is a link to a file outside the folder"
-                runs.append(RunSummary(text, problem=str(error) if text != name else problem))
+                runs.append(RunSummary(name, problem=problem))
         with self._lock:  # of two simultaneous requests the second uses the results of the first
-            self._update([*files.values()])
+            self._summaries = summaries = self._update([*files.values()])
         for name, file in files.items():
-            _, summary = self._summaries[file]
+            _, summary = summaries[file]
             link = "" if summary.problem else run_address(name)
             runs.append(replace(summary, name=name, link=link, running=bool(link) and is_running(file)))
         runs.sort(key=lambda run: run.name)
         return sorted(runs, key=lambda run: (not run.problem, str(run.meta.get("started", ""))), reverse=True)
 
-    def _update(self, files: Sequence[Path]) -> None:
-        """Summarise the runs that are new, have changed, or could not be read before."""
+    def _update(self, files: Sequence[Path]) -> dict[Path, tuple[tuple[int, ...], RunSummary]]:
+        """Return ``_summaries``, after reading the runs that are new, have changed, or could not be read before."""
         marks, known = {file: signature(file) for file in files}, self._summaries
         changed = [
             file
@@ -145,9 +146,7 @@ class Library:
             if file not in known or known[file][0] != marks[file] or known[file][1].problem
         ]
         fresh = dict(summarise_runs(changed))
-        self._summaries = {
-            file: (mark, fresh[file]) if file in fresh else known[file] for file, mark in marks.items()
-        }
+        return {file: (mark, fresh[file]) if file in fresh else known[file] for file, mark in marks.items()}
 
 
 def summarise_runs(files: Sequence[Path]) -> Iterator[tuple[Path, RunSummary]]:
@@ -177,8 +176,8 @@ def _read_summary(file: Path) -> tuple[RunSummary, pl.DataFrame]:
         outcomes, meta = store.outcome_frame(), store.meta
         errors = int((outcomes["outcome"] == "error").sum())
         summary = RunSummary("", meta=meta, planned=store.planned, done=len(outcomes), errors=errors)
-        ignored = {*store.world.start_columns} & {*outcomes.columns}
-        return summary, outcomes.drop(ignored) if ignored else outcomes
+        has_wordings = "instruction" not in store.world.start_columns
+        return summary, outcomes if has_wordings else outcomes.drop("instruction")
 
 
 def _rate(runs: Sequence[pl.DataFrame]) -> dict[tuple[int, bool], ListedRate]:
@@ -243,8 +242,8 @@ def measure_progress(path: Path) -> dict[str, Any]:
 
 def _read_rate_frame(run: OpenRun) -> pl.DataFrame:
     """Read only the episode columns needed for a run's success rates; reading all columns would be much slower."""
-    rows = run.rows(f"SELECT {', '.join(_RATE_COLUMNS)} FROM ({FRAME})")
-    frame = pl.DataFrame(rows, schema={name: COLUMNS[name] for name in _RATE_COLUMNS}, orient="row")
+    cursor = run.db.execute(f"SELECT {', '.join(_RATE_COLUMNS)} FROM ({FRAME})")
+    frame = read_rows(cursor, {name: COLUMNS[name] for name in _RATE_COLUMNS})
     return with_labels(frame).drop(*run.store.world.start_columns, strict=False)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from websockets.sync.server import ServerConnection
 
+from assay.policies.remote import transport
 from assay.policies.remote.address import Address
 from assay.policies.remote.client import load_client
 from assay.policies.remote.codec import MAX_REPLY_BYTES
@@ -196,7 +197,9 @@ def test_a_reply_above_the_size_limit_is_rejected(stub: Stub):
         wire.ask(b"hello")
 
 
-def test_a_reply_of_countless_empty_parts_is_rejected(tcp: Tcp):
+def test_a_reply_of_countless_empty_parts_is_rejected(tcp: Tcp, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(transport, "CLOSE_TIMEOUT_S", 0.1)
+
     def countless(client: socket.socket) -> None:
         shake_hands(client)
         with contextlib.suppress(OSError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import zipfile
 from pathlib import Path
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from assay.support import archives
-from assay.support.archives import read_gzip, read_npy, read_npz
+from assay.support.archives import read_npy, read_npz
 
 
 def npy(header: str, content: bytes = bytes(96)) -> bytes:
@@ -71,15 +70,3 @@ def test_a_damaged_archive_is_a_value_error(tmp_path: Path):
         (tmp_path / "a.npz").write_bytes(content)
         with pytest.raises(ValueError, match=r"\w"):
             read_npz(tmp_path / "a.npz")
-
-
-def test_gzip_files_are_limited_and_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    file = tmp_path / "a.gz"
-    file.write_bytes(gzip.compress(b"text" * 1000))
-    assert read_gzip(file) == b"text" * 1000
-    monkeypatch.setattr(archives, "MAX_MEMBER_BYTES", 1000)
-    with pytest.raises(ValueError, match="more than the 1000 bytes allowed"):
-        read_gzip(file)
-    file.write_bytes(gzip.compress(b"text")[:-9])
-    with pytest.raises(ValueError, match="incomplete"):
-        read_gzip(file)

@@ -156,11 +156,12 @@ def export(
                 with replacing(target) as unfinished, unfinished.open("wb") as file:
                     write(file)
                 say(f"{number_of(len(frame), 'episode')} written to {target}")
-            elif output.is_terminal:
-                write(content := BytesIO())
+                continue
+            write(content := BytesIO())
+            if output.is_terminal:
                 say(content.getvalue().decode(errors="replace"))
             else:  # other programs get the bytes as they are
                 sys.stdout.flush()
-                write(sys.stdout.buffer)
+                sys.stdout.buffer.write(content.getbuffer())
                 sys.stdout.buffer.write(b"\n")
                 sys.stdout.buffer.flush()

@@ -38,6 +38,10 @@ ELSEWHERE = 0.02
 """Minimum distance, in metres, between the first points of trajectories that start at different positions."""
 MOST_CONTROLS = 20
 """Maximum number of the task's controls, besides the episode's own, with which a trajectory is compared."""
+SAME_ACTIONS = 0.98
+"""Minimum fraction of steps with nearly the same action in episodes that execute the same actions."""
+ACTION_TOLERANCE = 0.02
+"""Maximum difference of nearly equal actions, as a fraction of the range of the control's actions."""
 OTHER_TASK_CONTROLS = 5
 """Number of controls of each other task that are compared with those of this task."""
 
@@ -280,7 +284,9 @@ def spreads(successful: pl.DataFrame, paths: AnyPaths) -> tuple[dict[str, float]
     return {task: max(FLOOR, value) for task, value in high.items()}, noisy
 
 
-def by_chance(successful: pl.DataFrame, paths: AnyPaths, spread: dict[str, float]) -> dict[str, float]:
+def by_chance(
+    successful: pl.DataFrame, paths: AnyPaths, spread: dict[str, float], read: ReadTrajectories
+) -> dict[str, float]:
     """Return, by task, the fraction of controls with other goals that would count as repeating the task's controls.
 
     It estimates how often a trajectory towards another goal is similar by chance. A single task has no entry.
@@ -292,7 +298,10 @@ def by_chance(successful: pl.DataFrame, paths: AnyPaths, spread: dict[str, float
         ids = others.group_by("task", maintain_order=True).head(OTHER_TASK_CONTROLS)["id"].to_numpy()
         if len(ids) and str(task) in spread:
             within = np.full(len(ids), spread[str(task)])
-            shares[str(task)] = float(alike(ids, None, group["id"].to_numpy(), within, paths).mean())
+            usual = group["id"].to_numpy()
+            near = alike(ids, None, usual, within, paths)
+            near[~near] = same_actions(ids[~near], None, usual, read)
+            shares[str(task)] = float(near.mean())
     return shares
 
 
@@ -314,6 +323,46 @@ def alike(
             left = np.flatnonzero(~near)
             near[left] = _distance(mine[left], control, part, limits[left]) <= limits[left]
     return result
+
+
+def same_actions(
+    ids: np.ndarray, own: np.ndarray | None, usual: np.ndarray, read: ReadTrajectories
+) -> np.ndarray:
+    """Return whether each episode executes the actions of a control step by step: (ids,).
+
+    The controls are those of `alike`. Compared are the steps that both episodes have, at least half of the control's,
+    in the dimensions in which the control's actions vary.
+    """
+    result, shared = np.zeros(len(ids), bool), _actions(usual[:MOST_CONTROLS], read)
+    for block in blocks(len(ids)):
+        mine, theirs = _actions(ids[block], read), {} if own is None else _actions(own[block], read)
+        rows = np.array([row for row in range(len(ids))[block] if int(ids[row]) in mine], int)
+        lengths = np.array([len(mine[int(number)]) for number in ids[rows]], int)
+        size = max((actions.shape[1] for actions in mine.values()), default=0)
+        stacked = np.full((len(rows), lengths.max(initial=0), size), np.nan, np.float32)
+        for row, number in enumerate(ids[rows]):
+            stacked[row, : lengths[row]] = mine[int(number)]
+        for number, control in (theirs | shared).items():
+            among = (
+                np.arange(len(rows))
+                if own is None or number in shared
+                else np.flatnonzero(own[rows] == number)
+            )
+            span = np.ptp(control, axis=0)
+            varied, most = span > 0, min(len(control), stacked.shape[1])
+            apart = np.abs(stacked[among, :most][:, :, varied] - control[:most, varied])
+            close = (apart <= ACTION_TOLERANCE * span[varied]).all(axis=2).sum(axis=1)
+            steps = np.minimum(lengths[among], len(control))
+            result[rows[among]] |= (
+                varied.any() & (2 * steps >= len(control)) & (close >= SAME_ACTIONS * steps)
+            )
+    return result
+
+
+def _actions(ids: np.ndarray, read: ReadTrajectories) -> dict[int, np.ndarray]:
+    """Return the recorded actions, (steps, size), of episodes by id, without those that have none."""
+    recorded = read(np.unique(ids).tolist())
+    return {number: path.actions for number, path in recorded if path.actions.ndim == 2 and len(path.actions)}
 
 
 def starting_elsewhere(rows: pl.DataFrame, paths: AnyPaths) -> np.ndarray:

@@ -192,8 +192,8 @@ class LerobotFolder:
             yield LerobotEpisode(number, instruction, table, None, length, clips, row)
 
     def _rows_3(self) -> Iterator[LerobotEpisode]:
-        episodes = read_parquet(self.folder / "meta/episodes/*/*.parquet", without="stats/")
-        for row in episodes.iter_rows(named=True):
+        episodes = read_parquet(self.folder / "meta/episodes/*/*.parquet")
+        for row in episodes.select(pl.exclude("^stats/.*$")).iter_rows(named=True):
             data, *videos = (
                 {name: row[f"{prefix}/{name}"] for name in ("chunk_index", "file_index")}
                 for prefix in ("data", *(f"videos/{key}" for key in self.videos))

@@ -27,13 +27,13 @@ _MAX_PROCESS_BYTES = 6 * MAX_TABLE_BYTES
 """Maximum address space of the child process, including the libraries."""
 
 
-def read_parquet(path: Path, columns: Sequence[str] | None = None, *, without: str = "\0") -> pl.DataFrame:
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """Return the given columns of a file, or of several files if the path is a pattern; by default all.
 
-    Columns whose names start with ``without`` are left out. Raises ValueError if a file cannot be read.
+    Raises ValueError if a file cannot be read.
     """
     try:
-        content = _reader(os.getpid()).submit(_read, str(path), columns, without).result()
+        content = _reader(os.getpid()).submit(_read, str(path), columns, MAX_TABLE_BYTES).result()
     except BrokenProcessPool:
         _reader.cache_clear()
         raise ValueError(f"{path} is damaged, or needs too much memory") from None
@@ -58,16 +58,14 @@ def _confine() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (_MAX_PROCESS_BYTES, _MAX_PROCESS_BYTES))
 
 
-def _read(path: str, columns: Sequence[str] | None, without: str) -> bytes:
+def _read(path: str, columns: Sequence[str] | None, most: int) -> bytes:
     """Return columns of Parquet files in the IPC format of Arrow."""
     try:
-        table = pl.scan_parquet(path)
-        wanted = columns or [name for name in table.collect_schema().names() if not name.startswith(without)]
-        frame = table.select(wanted).collect()
+        frame = pl.scan_parquet(path).select(columns or pl.all()).collect()
     except BaseException as error:  # includes panics
         raise ValueError(f"{path}: {one_line(error)}") from None
-    if frame.estimated_size() > MAX_TABLE_BYTES:
-        raise ValueError(f"{path} needs more than the {MAX_TABLE_BYTES} bytes of memory allowed")
+    if frame.estimated_size() > most:
+        raise ValueError(f"{path} needs more than the {most} bytes of memory allowed")
     content = io.BytesIO()
     frame.write_ipc(content)
     return content.getvalue()
