@@ -13,7 +13,7 @@ from assay.support.stats.hierarchy import fit
 from assay.support.streams import stream
 from bench.figure import Figure
 
-TASKS, STARTS, CHANGES, RUNS = 10, 10, 12, 20
+TASKS, STARTS, CHANGES, RUNS = 10, 10, 12, 60
 CASES = (
     "no loss",
     "three changes cost 20, 40 and 80 %",

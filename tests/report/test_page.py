@@ -51,7 +51,7 @@ def test_a_complete_run_has_every_figure_and_figures_contain_their_text_as_text(
         "alpha-sweep attribution changes corruption displacement dissimilarity distance-success "
         "drops events grounding-moved grounding-touched labels levels memorisation names "
         "near-far object-gap paraphrase-grid paths-top "
-        "side_effects stops tasks time-limits time-to-success"
+        "side_effects stops task-map tasks time-limits time-to-success"
     )
     assert report.parts[0].missing == {} and report.parts[0].banners == []
     texts = {}

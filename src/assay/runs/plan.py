@@ -108,8 +108,12 @@ class RunPlan:
             )
         seeds = design.seeds if options.seeds is None else options.seeds
         if options.repeats is not None and options.repeats > 1:
-            if options.hold_start is not None or options.until is not None:
-                other = "--until" if options.hold_start is None else "--hold-start"
+            others = {
+                "--until": options.until is not None,
+                "--allocate": options.allocate,
+                "--hold-start": options.hold_start is not None,
+            }
+            if other := next((name for name, is_set in others.items() if is_set), None):
                 raise RunError(f"--repeats cannot be combined with {other}, which counts every seed once")
             if max(seeds) >= REPEAT_STRIDE:
                 raise RunError(f"--repeats: expected seeds below {REPEAT_STRIDE:,}, got {max(seeds)}")

@@ -92,7 +92,9 @@ def test_a_run_on_tables_has_its_own_tables_figures_and_findings(folder: Path, r
     for section in part.sections:
         for drawing in section.drawings:
             if drawing.paint.__module__.startswith("assay."):  # other tests register measures of plugins
-                assert re.search(r"\d", drawing.caption) and re.search("Wilson|Newcombe", drawing.caption)
+                assert re.search(r"\d", drawing.caption) and re.search(
+                    "Wilson|Newcombe|pooling", drawing.caption
+                )
     page = (folder / "index.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
     assert (
         describe_flaw(PromptFlaw.PROMPT_UNUSED).claim in page

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -136,8 +137,12 @@ def test_cell_that_loses_stays_open_beside_a_decided_condition():
 
 @pytest.mark.parametrize(
     ("options", "reason"),
-    [({"until": "decided=0.5"}, "--until"), ({"conditions": "control"}, "no perturbed condition")],
+    [
+        ({"until": "decided=0.5"}, "--allocate.*--until"),
+        ({"conditions": "control"}, "--allocate.*no perturbed condition"),
+        ({"repeats": 2}, "--repeats.*--allocate"),
+    ],
 )
-def test_allocation_needs_something_to_allocate(options: dict[str, str], reason: str):
-    with pytest.raises(RunError, match=f"--allocate.*{reason}"):
+def test_allocation_needs_something_to_allocate(options: dict[str, Any], reason: str):
+    with pytest.raises(RunError, match=reason):
         RunPlan.make(WORDS, RunOptions.of(tasks=FLOOR, seeds=2, allocate=True, **options))

@@ -25,7 +25,7 @@ from assay.measures.views.wording import natural, plural, signed
 from assay.support.stats.hierarchy import fit
 from assay.support.stats.intervals import Interval
 
-FEWEST_TASKS = 3
+FEWEST_TASKS = 2
 MAX_CELLS = 1000
 """Maximum number of cells; the cost grows with its third power."""
 MAX_DRAWN = 40
@@ -48,7 +48,7 @@ class TaskCell(Result):
 
 
 def task_map(run: RunData) -> tuple[TaskCell, ...]:
-    """Fit the model to the pairs with a single change. Raises MeasureError for fewer than three tasks."""
+    """Fit the model to the pairs with a single change. Raises MeasureError for a single task."""
     result = run.result(TASK_CHANGES)
     changes, tasks = (sorted({getattr(cell, name) for cell in result.cells}) for name in ("change", "task"))
     if len(tasks) < FEWEST_TASKS:
@@ -140,7 +140,7 @@ def map_figure(cells: Sequence[TaskCell], report: ReportedRun) -> Drawing:
 
     caption = (
         "Success under a change minus success without it, in percentage points, from a logistic model with partial "
-        "pooling; bold: the 95 % interval of the cell excludes 0."
+        f"pooling; {plural(len(tasks), 'task')}. Bold: the 95 % interval of the cell excludes 0."
     )
     size = (WIDTH, 1.4 + 0.3 * len(tasks))
     title = "Cost of each change in each task, pooled"
