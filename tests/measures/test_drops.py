@@ -152,7 +152,7 @@ def test_stopped_condition_counts_as_stopped_among_others_and_over_runs(run, mad
     rows = [made(True, seed=seed) for seed in range(12)]
     rows += [made(seed >= 8, seed=seed, condition=name) for name in "cd" for seed in range(12)]
     frame = run(rows).frame().with_columns(every=pl.lit("all"))
-    (fixed,), (stopped,) = (drops(frame, ("every",), stopped=each) for each in (None, {"c": {}}))
+    (fixed,), (stopped,) = drops(frame, ("every",)), drops(frame, ("every",), stopped={"c": {}})
     assert stopped.stopped and fixed.p < stopped.p == pytest.approx(Pairs.of([-1.0] * 8).p)
     assert pool_drops([stopped, stopped]).p == pytest.approx(stopped.p)
     assert pool_drops([fixed, fixed]).p < stopped.p

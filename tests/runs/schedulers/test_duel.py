@@ -110,7 +110,9 @@ def test_interrupted_duel_comes_to_the_same_judgement_and_more_seeds_go_on(tmp_p
     players = Played(rules[0], address="one"), Played(rules[1], address="other")
     more = duel(*players, WORDS, out=tmp_path / "more", options=OPTIONS)
     assert more.judgement.verdict is PairVerdict.BETTER
-    assert (more.judgement.overall.planned, more.judgement.overall.rule) == (6, "bets"), "the plan was exceeded"
+    assert (more.judgement.overall.planned, more.judgement.overall.rule) == (6, "bets"), (
+        "the plan was exceeded"
+    )
     assert all(
         spec.seed > 2 for spec in players[0].seen
     )  # what was there stays first, and is not played again

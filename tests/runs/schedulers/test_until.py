@@ -97,7 +97,9 @@ def test_p_for_a_planned_number_of_starts_finds_a_loss_sooner_and_is_rarely_smal
         for plan in (planned, None, 0)
     }
     assert found[0.9, planned] <= 0.07
-    assert found[0.7, planned] > found[0.7, None] + 0.1 > found[0.7, 0] + 0.2, "more for a plan, less beyond one"
+    assert found[0.7, planned] > found[0.7, None] + 0.1 > found[0.7, 0] + 0.2, (
+        "more for a plan, less beyond one"
+    )
 
 
 def test_pair_counts_for_the_better_side():

@@ -146,7 +146,7 @@ def drops(
         family = "axes" if "axis" in by else family
         sensible = len(frames.plausible(group)) > 0
         conditions = [*group["condition"].unique()]
-        early = bool(stopped) and bool({CONTROL, *conditions} & stopped.keys())
+        early = stopped is not None and bool({CONTROL, *conditions} & stopped.keys())
         # A condition that differs from its control was stopped by a test with a p value of its own.
         rule = stopped.get(conditions[0], {}) if stopped and len(conditions) == 1 else {}
         used = group.select(name for name in _PAIR_COLUMNS if name in group.columns)
