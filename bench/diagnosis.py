@@ -217,6 +217,14 @@ def cells(seeds: Sequence[int] = tuple(NAMED), most: int = ALARMS) -> list[Cell]
             (LOOKS,),
         ),
         "90 %, replays half of the episodes": (Synthetic(even(USUAL), replays=0.5), (MEMORY,)),
+        "90 %, replays half of the episodes, displaced objects block the arm": (
+            Synthetic(even(USUAL), replays=0.5, blocked=True),
+            (MEMORY,),
+        ),
+        "80 %, loses 30 points under every change": (
+            Synthetic(even(0.8), any_change=0.3 / 0.8),
+            (frozenset({Flaw.LOSS}),),
+        ),
         "90 %, replays half of the episodes, loses 54 points in another room": (
             Synthetic(even(USUAL), {"room": 0.6}, replays=0.5),
             (MEMORY, frozenset({Flaw.ROOM})),
@@ -281,7 +289,7 @@ def _covered(policy: Synthetic, plan: Plan, found: Profile) -> Iterator[tuple[st
     for each in () if costs is None else costs.costs:
         rows = changes.get(each.change)
         if rows is not None:
-            add("success kept", each.interval, float(np.average(rate[rows], weights=rate[plan.usual[rows]])))
+            add("retention", each.interval, float(rate[rows].mean() / rate[plan.usual[rows]].mean()))
     yield from held.items()
 
 

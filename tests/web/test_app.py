@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import json
+import select
 import signal
 import socket
 import sqlite3
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from html.parser import HTMLParser
+from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+import uvicorn
 from markupsafe import escape
 
 from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
 from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.runs.store import Store
+from assay.web.app import MAX_REQUESTS, application
+from assay.web.library import Library
+from assay.web.replays import Replays
 
 from .conftest import HOSTILE
 
@@ -248,11 +256,62 @@ def test_other_hosts_sites_and_methods_are_rejected(get, address, keys):
     assert get("/", Host=f"localhost:{port}").status == get("/", Host=address).status == 200
     for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", ""):
         assert get("/", Host=host).status == 400
-    video = f"{RUN}/episodes/{keys[HOSTILE]}/video"
-    assert get(video, Sec_Fetch_Site="cross-site").status == 403
-    assert get(f"{video}.mp4", Sec_Fetch_Site="same-site").status == 403
     for method in ("POST", "PUT", "DELETE", "PATCH"):
         assert get(RUN, method).status == 405
+
+
+def test_requests_from_other_sites_get_a_page_to_continue_and_cause_no_work(get, keys):
+    video = f"{RUN}/episodes/{keys[HOSTILE]}/video"
+    work = [f"{RUN}/report", f"{RUN}/report.html", f"{RUN}/finding", video, f"{video}.mp4", "//evil.example/"]
+    for address in (*addresses(keys), *work):
+        for site in ("cross-site", "same-site"):
+            answer = get(address, Sec_Fetch_Site=site)
+            assert answer.status == 403 and '<a href="">Continue</a>' in answer.text, address
+    for site in ("same-origin", "none"):
+        assert get(RUN, Sec_Fetch_Site=site).status == 200
+    assert get("/static/ui.css", Sec_Fetch_Site="cross-site").status == 200
+
+
+@pytest.fixture
+def busy(library: Path) -> Iterator[tuple[str, threading.Event]]:
+    """An app in this process whose findings wait for an event; yield its host and port, and the event."""
+    app, go = application(Library(library), Replays()), threading.Event()
+
+    def wait(path: Path) -> tuple[str, tuple[str, ...]]:
+        assert go.wait(60)
+        return "", ()
+
+    app.state.site.report = wait
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}", go
+        go.set()
+        server.should_exit = True
+        thread.join(60)
+
+
+def test_a_client_cannot_occupy_all_threads_of_the_app(busy: tuple[str, threading.Event]):
+    address, go = busy
+
+    def request() -> HTTPConnection:
+        connection = HTTPConnection(address, timeout=60)
+        connection.request("GET", f"{RUN}/finding")
+        return connection
+
+    connections = [request() for _ in range(MAX_REQUESTS + 3)]
+    ready = []
+    while len(ready) < 3:  # those above the limit are answered while the others wait
+        ready, _, _ = select.select([connection.sock for connection in connections], [], [], 60)
+        assert ready
+    refused = [connection for connection in connections if connection.sock in ready]
+    assert [connection.getresponse().status for connection in refused] == [503] * 3
+    go.set()
+    waiting = [connection for connection in connections if connection not in refused]
+    assert [connection.getresponse().status for connection in waiting] == [200] * MAX_REQUESTS
+    for connection in connections:
+        connection.close()
 
 
 ASSAY = Path(sys.executable).with_name("assay")

@@ -229,3 +229,18 @@ def test_two_runs_are_chosen_and_compared(page):
     expect(page.locator("table").first.locator("tbody tr")).to_have_count(2)
     page.locator("table.episodes tbody a").click()
     expect(page.locator("table.beside thead")).to_contain_text("the same episode in")
+
+
+def test_a_link_on_another_site_leads_to_the_page_after_one_click_and_the_reports_links_directly(
+    browser, address: str
+):
+    context = browser.new_context()
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    page.goto(f"http://{address.replace('127.0.0.1', 'localhost')}/glossary")  # a different site
+    page.evaluate(f"location.href = 'http://{address}/runs/blind.assay/report'")
+    page.get_by_role("link", name="Continue").click()
+    page.get_by_role("link", name="Episodes").click()
+    expect(page).to_have_url(f"http://{address}/runs/blind.assay/episodes")
+    expect(page.get_by_role("table")).to_be_visible()
+    context.close()

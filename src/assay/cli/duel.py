@@ -180,12 +180,12 @@ def search(
     budget: Annotated[
         int | None,
         typer.Option(
-            help="Maximum number of episodes, including controls (default: 30 per task and axis). The minimum is 12, "
+            help="Maximum number of episodes, including controls (default: 90 per task and axis). The minimum is 14, "
             "or more for a higher --level or --confidence."
         ),
     ] = None,
     level: Annotated[
-        float, typer.Option(help="Fraction of its unperturbed success below which a policy counts as broken.")
+        float, typer.Option(help="Fraction of the controls' success rate below which success counts as lost.")
     ] = 0.5,
     confidence: Annotated[float, typer.Option(help="Confidence level of each interval.")] = 0.95,
     out: cli.RunFile = None,

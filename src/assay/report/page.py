@@ -30,6 +30,7 @@ from assay.report.rendering import GLOSSARY, render
 from assay.report.run_report import RunReport
 from assay.report.summary import Advice, advice, banners, describe_results, joint_diagnoses
 from assay.runs.provenance import ALL, all_conditions, in_utc
+from assay.support.files import naming_full_disk
 
 PAGE = "index.html"
 FIGURES, TABLES = "figures", "tables"
@@ -303,9 +304,10 @@ def write_page(
         page.unlink()
         for place in (FIGURES, TABLES):
             shutil.rmtree(folder / place, ignore_errors=True)
-    for within, drawings, tables in files:
-        write_files(folder, within, drawings, tables)
-    page.write_text(html, encoding="utf-8")
+    with naming_full_disk(folder):
+        for within, drawings, tables in files:
+            write_files(folder, within, drawings, tables)
+        page.write_text(html, encoding="utf-8")
     return page
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from assay.errors import RunError
@@ -119,6 +120,8 @@ FIRST = ("experiment", "conditions", "policy", "label", "settings", "world", "pa
 """Metadata values that are listed first."""
 MAX_LISTED = 10
 """Maximum length of a list that is shown in full; for a longer list, only the length is shown."""
+MAX_ENTRIES, MAX_CHARACTERS = 200, 1_000
+"""Maximum number of entries of a mapping that are shown, and maximum length of a value."""
 _DIGEST = re.compile(r"\b[0-9a-f]{16,}\b")
 
 
@@ -160,8 +163,10 @@ def _text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        parts = {name: _text(part) for name, part in value.items()}
+        parts = {name: _text(part) for name, part in islice(value.items(), MAX_ENTRIES)}
         return ", ".join(f"{name}={part}" for name, part in parts.items() if part)
     if isinstance(value, list | tuple):
         return ", ".join(map(_text, value)) if len(value) <= MAX_LISTED else f"{len(value)} values"
-    return _DIGEST.sub(lambda match: match[0][:12], str(value))
+    text = str(value)
+    text = text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}..."
+    return _DIGEST.sub(lambda match: match[0][:12], text)

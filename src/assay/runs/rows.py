@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 
 import numpy as np
 import polars as pl
+from pydantic import BaseModel, Field, JsonValue, create_model, field_validator
 
 from assay.episodes.episode import Episode, Trajectory
 from assay.episodes.spec import Label
@@ -20,6 +22,8 @@ VERSION = 2
 """Version of the schema."""
 MAX_VALUES_PER_STEP = 64
 """Maximum number of values that a trajectory stores per control step."""
+_BLOCK = 10_000
+"""Number of rows that are converted to a data frame at a time."""
 DETAILS = {
     "initial_positions": "positions",
     "contacts": "intervals",
@@ -99,9 +103,16 @@ MOST = (
     "THEN (SELECT CAST(coalesce(max(value), 0) AS REAL) FROM json_each(effects, '$.{}')) END"
 )
 """SQL expression for an episode's largest value of one side effect over all objects; 0 if there is none."""
+_START = "coalesce(json_extract(spec, '$.start'), seed)"
+_RECORDED = "FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition)"
+OUTCOMES = f"""
+SELECT key, condition, task, seed, {_START}, instruction, outcome, json_extract(labels, '$.plausible') IS NOT 0
+{_RECORDED} WHERE {COUNTED} ORDER BY specs.id
+"""
+"""SQL query for the columns that success rates and comparisons need."""
 FRAME = f"""
 SELECT specs.id, key, experiment, condition, task, seed,
-       coalesce(json_extract(spec, '$.start'), seed) AS start,
+       {_START} AS start,
        labels, instruction, outcome, steps, seconds, decisions, images, attempts, touched, moved, truth, error,
        positions, intervals, (SELECT CAST(cut AS INTEGER) FROM clipped WHERE clipped.id = specs.id),
        (SELECT happened FROM events WHERE events.id = specs.id),
@@ -110,12 +121,25 @@ SELECT specs.id, key, experiment, condition, task, seed,
        {MOST.format("opened")}, {MOST.format("forces")},
        CASE WHEN effects IS NOT NULL THEN (SELECT CAST(total(value) AS INTEGER) FROM json_each(effects, '$.arm')) END,
        json_extract(effects, '$.path'), json_extract(effects, '$.jerk'), effects
-FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition) LEFT JOIN initial_positions USING (id)
+{_RECORDED} LEFT JOIN initial_positions USING (id)
 LEFT JOIN contacts USING (id) LEFT JOIN stages USING (id) LEFT JOIN progress USING (id)
 LEFT JOIN side_effects USING (id) LEFT JOIN aftermath USING (id)
 WHERE {COUNTED} ORDER BY specs.id
 """
-_NUMBERS = ("pd", "chance", "best", "distance", "rung", "reference_steps", "limit_factor")
+MAX_LABEL = 1e12
+"""Largest magnitude of a number in a label; sums of its square stay finite and exact enough."""
+_LOWEST = 1e-6
+"""Smallest value of a label by which measures divide."""
+_NUMBERS = {
+    "pd": (-MAX_LABEL, MAX_LABEL),
+    "chance": (0, 1),
+    "best": (0, MAX_LABEL),
+    "distance": (-MAX_LABEL, MAX_LABEL),
+    "rung": (-MAX_LABEL, MAX_LABEL),
+    "reference_steps": (_LOWEST, MAX_LABEL),
+    "limit_factor": (_LOWEST, MAX_LABEL),
+}
+"""Numeric labels that measures use, and their valid ranges; ``MAX_LABEL`` limits all other numbers."""
 _FLAGS = ("plausible", "guessable", "milder")
 _EMPTY_LABELS = dict.fromkeys(_NUMBERS, pl.Float64()) | dict.fromkeys(_FLAGS, pl.Boolean())
 """Column types for labels without a value in any episode of a run; labels not listed here are text."""
@@ -137,6 +161,62 @@ open); the largest force of the robot on an object (newtons); the number of cont
 something; path length (metres) and jerk (m/s^3) of the end effector; all side effects (JSON).
 """
 
+MAX_META_ROWS = 1_000
+MAX_META_BYTES = 32 * 2**20
+"""Maximum size of the table ``meta``, about 300,000 refused episodes; also of any single value in a run file."""
+_Text = Annotated[str, Field(max_length=10_000)] | None
+
+
+class _World(BaseModel):
+    name: str
+    continuous: bool = True
+    start_columns: list[str] = []
+    demonstrator: str | None = None
+    clips: int = 0
+
+    @field_validator("start_columns")
+    @classmethod
+    def _are_labels(cls, names: list[str]) -> list[str]:
+        if reserved := set(names) & (COLUMNS.keys() - {"instruction"}):
+            raise ValueError(f"{min(reserved)} is a column of every run; expected labels, or instruction")
+        return names
+
+
+_Plugin = create_model("_Plugin", module=(str, ...))
+_Latency = create_model(
+    "_Latency", steps=(int, ...), median_ms=(float, ...), ms=(list[float], ...), by=(str, ...)
+)
+_Shard = create_model("_Shard", number=(int, ...), of=(int, ...), plan=(str, ...))
+_Shards = create_model("_Shards", of=(Annotated[int, Field(le=1_000_000)], ...), there=(list[int], ...))
+
+
+class Metadata(BaseModel, extra="allow"):
+    """Types of the values in the table ``meta``; used to validate them only."""
+
+    experiment: _Text = None
+    policy: _Text = None
+    label: _Text = None
+    pack: _Text = None
+    pack_digest: _Text = None
+    started: _Text = None
+    host: _Text = None
+    states_folder: _Text = None
+    world: _World | None = None
+    settings: dict[str, JsonValue] | None = None
+    policy_metadata: dict[str, JsonValue] | None = None
+    policy_identity: dict[str, JsonValue] | None = None
+    plugins: list[_Plugin] = []
+    conditions: list[str] = []
+    merged: list[str] = []
+    resumed: list[dict[str, JsonValue]] = []
+    refused: list[tuple[str, str, int, str]] = []
+    latency: _Latency | None = None
+    shard: _Shard | None = None
+    shards: _Shards | None = None
+    expected: int = 0
+    search: dict[str, JsonValue] = {}
+    duel: dict[str, JsonValue] = {}
+
 
 def to_storable(value: object) -> object:
     """Convert a value for SQLite and JSON: non-finite numbers become None, and lone surrogates are replaced."""
@@ -149,10 +229,24 @@ def to_storable(value: object) -> object:
     return [to_storable(part) for part in value] if isinstance(value, list | tuple) else value
 
 
+def read_rows(cursor: sqlite3.Cursor, columns: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Return the rows of a query, converted in blocks: as Python objects they take several times the memory."""
+    blocks: list[pl.DataFrame] = []
+    while (rows := cursor.fetchmany(_BLOCK)) or not blocks:
+        blocks.append(pl.DataFrame(rows, schema=columns, orient="row"))
+    return blocks[0] if len(blocks) == 1 else pl.concat(blocks, rechunk=True)
+
+
 def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a data frame of episodes in which each label is a column."""
+    """Return a data frame of episodes in which each label is a column. Raises ValueError for an invalid label."""
     texts = [text for text in frame["labels"].unique().to_list() if text != "{}"]
     labels: list[dict[str, Label]] = [json.loads(text) for text in texts]
+    for name, value in (item for label in labels for item in label.items()):
+        low, high = _NUMBERS.get(name, (-MAX_LABEL, MAX_LABEL))
+        if isinstance(value, int | float) and not low <= value <= high:
+            raise ValueError(f"the label '{name[:40]}' is {str(value)[:20]}; expected {low:g} to {high:g}")
+        if name in _FLAGS and not isinstance(value, bool | None):
+            raise ValueError(f"the label '{name}' is {str(value)[:20]!r}; expected true or false")
     names = sorted({name for label in labels for name in label})
     if not names:
         return frame.drop("labels")

@@ -17,12 +17,14 @@ stopped            conditions that were decided early, and by which rule
 meta               provenance: one JSON value per name
 
 The database is in WAL mode while it is written, and a single file once it is closed. Only one process can write at a
-time. Opening a file checks its application id, schema version and integrity, and that every row can be decoded.
+time. Opening a file checks its application id, schema version and integrity, and that every row can be decoded. Lists
+of runs skip the last two.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -32,11 +34,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
+from pydantic import ValidationError
 
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
 from assay.episodes.episode import Aftermath, SideEffects
 from assay.episodes.perturbation import changed_by, kinds
-from assay.episodes.spec import Label, key_of
+from assay.episodes.spec import REPEAT_STRIDE, Label, key_of
 from assay.errors import RunError
 from assay.runs.options import Retry
 from assay.runs.rows import (
@@ -48,20 +51,30 @@ from assay.runs.rows import (
     FRAME,
     INVALID,
     KNOWN_IF_EMPTY,
+    MAX_META_BYTES,
+    MAX_META_ROWS,
+    OUTCOMES,
     SCHEMA,
     SPEC,
     UNCOUNTED,
     VERSION,
     Clipping,
+    Metadata,
     pack,
+    read_rows,
     read_trajectory,
     to_storable,
     with_labels,
 )
 from assay.support.console import number_of
-from assay.support.files import PATIENCE, file_lock, replacing
+from assay.support.files import FULL, PATIENCE, file_lock, replacing
+from assay.tasks.checks import validation_reason
 
 SUFFIX = ".assay"
+RESERVE_BYTES = 512 * 2**10
+"""Disk space that a writer reserves in its lock file: enough to move the log into the run when the disk is full."""
+_LOG_PAGES = 64
+"""Number of pages in the log above which they are moved into the run; half of the reserve."""
 
 
 class PlannedEpisode(NamedTuple):
@@ -101,28 +114,36 @@ class Store(AbstractContextManager["Store"]):
         with ExitStack() as held:
             try:
                 held.enter_context(file_lock(lock_file(path), patience))
+                lock_file(path).write_bytes(os.urandom(RESERVE_BYTES))  # not zeros, which may take no space
             except BlockingIOError:
                 raise RunError(f"{path}: another process is writing to this run") from None
             except OSError as error:
-                raise RunError(f"{path}: cannot be written: {error.strerror or error}") from None
+                raise _explain(path, error, "cannot be written") from None
             if not path.exists() or not path.stat().st_size:
                 # Atomically, so that a killed command leaves no invalid file.
                 with replacing(path, database=True) as unfinished:
                     try:
                         with closing(sqlite3.connect(unfinished, isolation_level=None)) as connection:
                             connection.executescript(SCHEMA)
-                    except sqlite3.DatabaseError as error:  # the disk is full, for example
-                        raise RunError(f"{path}: cannot be created: {error}") from None
+                    except sqlite3.DatabaseError as error:
+                        raise _explain(path, error, "cannot be created") from None
             connection = sqlite3.connect(path.absolute().as_uri(), uri=True, isolation_level=None, timeout=60)
             held.enter_context(closing(connection))
             try:
                 _check(path, connection)
-                (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
-                connection.execute("PRAGMA synchronous = NORMAL")
-                # Read once: SQLite opens the log on first access, and cannot checkpoint one that was never opened.
-                connection.execute("SELECT name FROM meta").fetchall()
+                try:
+                    (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+                    connection.execute("PRAGMA synchronous = NORMAL")
+                    connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+                    connection.execute(f"PRAGMA journal_size_limit = {RESERVE_BYTES}")
+                    # Read once: SQLite opens the log on first access, and cannot checkpoint one that was never opened.
+                    connection.execute("SELECT name FROM meta").fetchall()
+                except sqlite3.OperationalError:  # the disk is full
+                    _shrink_reserve(path, 0)
+                    connection.execute("PRAGMA journal_mode = DELETE")
+                    raise
             except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-                raise RunError(f"{path}: not a run, or damaged: {error}") from None
+                raise _explain(path, error, "not a run, or damaged") from None
             if mode != "wal":
                 raise RunError(
                     f"{path}: SQLite cannot share memory here (a network drive?); choose another folder"
@@ -137,9 +158,12 @@ class Store(AbstractContextManager["Store"]):
         return cls(Path(f"scratch{SUFFIX}"), connection)
 
     @classmethod
-    def reading(cls, path: Path) -> Store:
-        """Open a run for reading; another process may be writing to it. Raises RunError."""
-        return cls(path, read_connection(path))
+    def reading(cls, path: Path, *, whole: bool = True) -> Store:
+        """Open a run for reading; another process may be writing to it. Raises RunError.
+
+        Without ``whole``, the content of the file is not checked, so that damage may raise sqlite3.Error later.
+        """
+        return cls(path, read_connection(path, whole=whole))
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Close the store, and make it a single file if it was written. SQLite errors are raised as RunError."""
@@ -148,7 +172,11 @@ class Store(AbstractContextManager["Store"]):
                 self._db.close()
             else:
                 with self._held:
-                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    try:
+                        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    except sqlite3.OperationalError:  # the disk is full
+                        _shrink_reserve(self.path, 0)
+                        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                     with suppress(
                         sqlite3.OperationalError
                     ):  # it is being read: WAL until the next writer closes
@@ -156,7 +184,7 @@ class Store(AbstractContextManager["Store"]):
         except sqlite3.Error as closing_error:
             error = error or closing_error
         if isinstance(error, sqlite3.Error):
-            raise RunError(f"{self.path}: damaged, or not accessible: {error}") from error
+            raise _explain(self.path, error, "damaged, or not accessible") from error
 
     # -- meta
 
@@ -164,9 +192,13 @@ class Store(AbstractContextManager["Store"]):
     def meta(self) -> dict[str, Any]:
         """Provenance: experiment, policy, assets, versions, settings."""
         try:
-            return {name: json.loads(value) for name, value in self._db.execute("SELECT * FROM meta")}
-        except (ValueError, sqlite3.OperationalError) as error:
-            raise RunError(f"{self.path}: damaged: its provenance cannot be read: {error}") from None
+            meta = {name: json.loads(value) for name, value in self._db.execute("SELECT * FROM meta")}
+            Metadata.model_validate(meta)
+        except ValidationError as error:
+            raise RunError(f"{self.path}: damaged: its metadata: {validation_reason(error)}") from None
+        except (ValueError, TypeError, RecursionError, sqlite3.DatabaseError) as error:
+            raise RunError(f"{self.path}: damaged: its metadata cannot be read: {error}") from None
+        return meta
 
     @property
     def world(self) -> Traits:
@@ -191,6 +223,7 @@ class Store(AbstractContextManager["Store"]):
                 "INSERT OR REPLACE INTO main.meta VALUES (?, ?)",
                 [(name, json.dumps(to_storable(value))) for name, value in values.items()],
             )
+            _check_meta(self.path, self._db)
 
     def clear(self) -> None:
         """Delete the provenance and plan of a run without episodes."""
@@ -223,6 +256,25 @@ class Store(AbstractContextManager["Store"]):
             self._db.executemany(
                 f"INSERT OR IGNORE INTO main.specs (id, {SPEC}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
             )
+            self._reserve()
+        _, length, moved = self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        if self._held is not None and length == moved:
+            _shrink_reserve(self.path, RESERVE_BYTES)
+
+    def _reserve(self) -> None:
+        """Reserve the disk space by which a transaction makes the run larger. Raises RunError if the disk is full."""
+        if self._held is None:
+            return
+        (size,) = self._db.execute(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        ).fetchone()
+        more = size - self.path.stat().st_size
+        try:
+            with lock_file(self.path).open("ab") as reserve:
+                for _ in range(RESERVE_BYTES, more, RESERVE_BYTES):
+                    reserve.write(os.urandom(RESERVE_BYTES))
+        except OSError as error:
+            raise _explain(self.path, error, "cannot be written") from None
 
     def plan_rows(self) -> list[tuple[Any, ...]]:
         """Return the rows of the plan: the id, followed by the columns ``SPEC``."""
@@ -266,6 +318,18 @@ class Store(AbstractContextManager["Store"]):
         )
         episodes = (PlannedEpisode(*row) for row in rows)
         return [row._replace(outcome=row.outcome and Outcome(row.outcome)) for row in episodes]
+
+    def repeated_controls(self) -> tuple[int, int]:
+        """Return the number of starts with repeated controls, and of those whose repetitions differ in outcome."""
+        by_start = (
+            "SELECT COUNT(DISTINCT outcome) AS kinds FROM specs JOIN episodes USING (id) "
+            "WHERE condition = ? AND outcome != ? GROUP BY task, seed % ? HAVING COUNT(*) > 1"
+        )
+        row = self._db.execute(
+            f"SELECT COUNT(*), COUNT(*) FILTER (WHERE kinds > 1) FROM ({by_start})",
+            (CONTROL, Outcome.ERROR, REPEAT_STRIDE),
+        ).fetchone()
+        return int(row[0]), int(row[1])
 
     def specs(self, ids: Sequence[int] | None = None) -> list[EpisodeSpec]:
         """Return planned specs by their ids, or all of them in plan order."""
@@ -344,12 +408,8 @@ class Store(AbstractContextManager["Store"]):
 
     def frame(self) -> pl.DataFrame:
         """Return the recorded episodes, one per row, in plan order, with labels as columns. Raises RunError."""
-        rows = self._db.execute(FRAME).fetchall()
-        try:
-            frame = with_labels(pl.DataFrame(rows, schema=COLUMNS, orient="row"))
-        except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-            reason = str(error).partition("\n")[0]
-            raise RunError(f"{self.path}: damaged: an episode cannot be decoded: {reason}") from None
+        with self._decoding():
+            frame = with_labels(read_rows(self._db.execute(FRAME), COLUMNS))
         # The kind of change of an episode is its label, or else derived from its perturbations.
         label = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
         frame = frame.with_columns(change=label)
@@ -365,6 +425,25 @@ class Store(AbstractContextManager["Store"]):
                 changes[number] = (changed_by(known) or None) if len(known) == len(used) else None
         derived = pl.col("id").replace_strict(changes, default=None, return_dtype=pl.String)
         return frame.with_columns(change=pl.coalesce("change", derived))
+
+    def outcome_frame(self) -> pl.DataFrame:
+        """Return only the columns of `frame` that a success rate needs, which takes a fraction of the memory.
+
+        The column ``plausible`` is true unless the label of that name is false.
+        """
+        names = ("key", "condition", "task", "seed", "start", "instruction", "outcome")
+        columns = {name: COLUMNS[name] for name in names} | {"plausible": pl.Int64}
+        with self._decoding():
+            rows = read_rows(self._db.execute(OUTCOMES), columns)
+        return rows.with_columns(pl.col("plausible").cast(pl.Boolean))
+
+    @contextmanager
+    def _decoding(self) -> Iterator[None]:
+        try:
+            yield
+        except (TypeError, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
+            reason = str(error).partition("\n")[0]
+            raise RunError(f"{self.path}: damaged: an episode cannot be decoded: {reason}") from None
 
     @property
     def damage(self) -> list[str]:
@@ -463,6 +542,19 @@ class Store(AbstractContextManager["Store"]):
                     yield number, path
 
 
+def _explain(path: Path, error: Exception, problem: str) -> RunError:
+    """Return the error to raise for an error of the system or of SQLite, which may mean that the disk is full."""
+    codes = getattr(error, "sqlite_errorcode", None), getattr(error, "errno", None)
+    if {*codes} & {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE, *FULL}:
+        return RunError(f"{path}: the disk is full; free some space and run the command again")
+    return RunError(f"{path}: {problem}: {getattr(error, 'strerror', None) or error}")
+
+
+def _shrink_reserve(path: Path, size: int) -> None:
+    with suppress(OSError):  # the lock file was deleted
+        os.truncate(lock_file(path), size)
+
+
 def lock_file(path: Path) -> Path:
     """Return the lock file of a run, which a process locks while it writes to the run.
 
@@ -481,8 +573,8 @@ def signature(path: Path) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def read_connection(path: Path, *, timeout: float = 60.0) -> sqlite3.Connection:
-    """Return a read-only connection to a run. Raises RunError."""
+def read_connection(path: Path, *, timeout: float = 60.0, whole: bool = True) -> sqlite3.Connection:
+    """Return a read-only connection to a run, whose content is checked if ``whole``. Raises RunError."""
     if path.is_dir():
         raise RunError(f"{path} is a folder; pass a run in it, NAME{SUFFIX}")
     if not path.is_file():
@@ -491,7 +583,7 @@ def read_connection(path: Path, *, timeout: float = 60.0) -> sqlite3.Connection:
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=timeout, isolation_level=None
         )
-        _check(path, connection)
+        _check(path, connection, whole=whole)
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise RunError(f"{path}: not a run, or damaged: {error}") from None
     return connection
@@ -511,8 +603,12 @@ _checked: dict[Path, tuple[int, ...]] = {}
 """Signatures of the files whose content has been checked; a file is checked again only after a change."""
 
 
-def _check(path: Path, connection: sqlite3.Connection) -> None:
-    """Raise RunError unless a file is a run of this version whose rows can be decoded."""
+def _check(path: Path, connection: sqlite3.Connection, *, whole: bool = True) -> None:
+    """Raise RunError unless a file is a run of this version and, if ``whole``, its rows can be decoded.
+
+    The size of values is limited.
+    """
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_META_BYTES)
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
@@ -528,8 +624,8 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
         raise RunError(
             f"{path}: not a run created by Assay: it has the {foreign[0]} {str(foreign[1])[:40]!r}"
         )
-    now = signature(path)
-    if _checked.get(path) == now:
+    _check_meta(path, connection)
+    if not whole or _checked.get(path) == (now := signature(path)):
         return
     (problem,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     (invalid,) = connection.execute(INVALID).fetchone()
@@ -537,3 +633,16 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
         rows = f"{number_of(invalid, 'row')} cannot be decoded"
         raise RunError(f"{path}: damaged: {rows if problem == 'ok' else problem}")
     _checked[path] = now
+
+
+def _check_meta(path: Path, connection: sqlite3.Connection) -> None:
+    """Raise RunError if the metadata of a run is too large to be read and printed quickly."""
+    rows, size = connection.execute(
+        "SELECT count(*), total(length(CAST(name AS BLOB)) + length(CAST(value AS BLOB))) "
+        "FROM (SELECT * FROM main.meta LIMIT ?)",
+        (MAX_META_ROWS + 1,),
+    ).fetchone()
+    if rows > MAX_META_ROWS or size > MAX_META_BYTES:
+        raise RunError(
+            f"{path}: not a run, or damaged: its metadata exceeds {MAX_META_ROWS:,} values or {MAX_META_BYTES:,} bytes"
+        )

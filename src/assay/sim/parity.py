@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import re
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -23,6 +22,7 @@ from assay.sim.packs.libero import LiberoPack
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
+from assay.support.archives import read_npz
 from assay.tasks.checks import parse_atom
 
 TOLERANCE = 1e-6
@@ -262,14 +262,11 @@ def _open(file: Path, simulate: Simulate, *keys: str) -> tuple[dict[str, Any], S
     Pickled objects are rejected. Raises StateError.
     """
     try:
-        if not zipfile.is_zipfile(file):
-            raise ValueError("not an npz archive")
-        with np.load(file, allow_pickle=False) as archive:
-            record = {key: archive[key] for key in archive.files}
+        record: dict[str, Any] = {**read_npz(file)}
         poses = np.hstack([record["root_pos"], record["root_quat_wxyz"]])
         roots, id = record["root_bodies"].tolist(), f"{record['suite']}/{int(record['task'])}"
         missing = [key for key in keys if key not in record]
-    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise StateError(f"{file} is not a valid recording: {one_line(error)}") from None
     if missing:
         raise StateError(f"{file} lacks {', '.join(missing)}")

@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 import sqlite3
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -38,6 +39,9 @@ HEADERS = {
 }
 """Default headers of all responses."""
 
+MAX_REQUESTS = 16
+"""Maximum number of requests of a client that are processed at the same time; a browser sends six."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -49,15 +53,39 @@ def application(library: Library, replays: Replays) -> FastAPI:
     """Return the web app for a folder of runs."""
     app = FastAPI(title="Assay", openapi_url=None)
     app.state.site = Site(library, replays)
+    app.state.active = Counter[str]()
     app.include_router(pages.router)
     app.include_router(episodes.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
+    app.middleware("http")(_limit_work)
     app.middleware("http")(_add_headers)
     # DNS rebinding: a web site whose name resolves to this machine must not be able to read the runs.
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])
     for kind in (AssayError, sqlite3.Error, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, _error_page)
     return app
+
+
+async def _limit_work(request: Request, respond: Callable[[Request], Awaitable[Response]]) -> Response:
+    """Answer requests that other sites cause, and too many simultaneous ones, without computing anything.
+
+    Browsers name the origin of a request in Sec-Fetch-Site: ``none`` if the user typed the address. A link on another
+    site leads to a page on which the user can continue; the link there is this app's own.
+    """
+    if request.url.path.startswith("/static/"):
+        return await respond(request)
+    if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        return render_page(request, "other_site.html", status=HTTPStatus.FORBIDDEN.value)
+    active: Counter[str] = request.app.state.active
+    client = request.client.host if request.client else ""
+    if active[client] >= MAX_REQUESTS:
+        message = f"{MAX_REQUESTS} requests are being processed; try again in a moment."
+        return _error_page(request, HTTPException(HTTPStatus.SERVICE_UNAVAILABLE.value, message))
+    active[client] += 1
+    try:
+        return await respond(request)
+    finally:
+        active[client] -= 1
 
 
 async def _add_headers(request: Request, respond: Callable[[Request], Awaitable[Response]]) -> Response:

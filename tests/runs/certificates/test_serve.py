@@ -73,9 +73,7 @@ def test_scene_that_takes_the_demonstrator_longer_than_the_limit_is_refused(cach
 
 def test_refusals_of_a_run_are_kept_when_it_is_extended_or_merged(tmp_path: Path):
     first, second, again = (Refusal("moved", "a", seed, "why") for seed in (0, 1, 1))
-    meta = dict.fromkeys(
-        ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings"), "same"
-    )
+    meta = dict.fromkeys(("experiment", "policy", "pack", "pack_digest", "mujoco"), "same")
 
     def planned(seed: int) -> list[EpisodeSpec]:
         return [EpisodeSpec("a", seed, condition="moved")]

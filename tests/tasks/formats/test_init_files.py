@@ -22,7 +22,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assay.errors import StateError
-from assay.tasks.formats.init_files import MAX_MEMBER_BYTES, MAX_OPCODES, read_states
+from assay.support.archives import MAX_MEMBER_BYTES
+from assay.tasks.formats.init_files import MAX_OPCODES, read_states
 
 ARRAY = np.arange(12, dtype=np.float64).reshape(3, 4) / 7
 Write = Callable[..., Path]
@@ -177,6 +178,16 @@ def test_arrays_in_numpy_format_are_read_and_objects_and_text_rejected(tmp_path:
     for array in (np.array([{}, 1], dtype=object), np.array([["a", "b"]])):
         np.savez(file, states=array)
         reject(file)
+
+
+@pytest.mark.parametrize("ending", ["init", "pruned_init.npz"])
+def test_a_header_that_declares_more_than_the_file_holds_is_rejected(tmp_path: Path, ending: str):
+    file = tmp_path / f"a.{ending}"
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776,)}\n"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("states.npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header)
+    with pytest.raises(StateError, match="declares 8796093022208 bytes of numbers but contains 0"):
+        read_states(file)
 
 
 def damage(compression: int, change: Callable[[bytearray, int], None]) -> bytes:

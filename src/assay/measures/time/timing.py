@@ -213,6 +213,7 @@ def no_mistakes(
     """
     rows = valid_rows(frame).drop_nulls(by)
     if FEWEST in rows.columns:
+        rows = rows.drop_nulls(FEWEST)
         clean = pl.col("steps") <= pl.col(FEWEST)
     elif (rows["truth"] != "{}").any():
         stages = pl.col("stages") if "stages" in rows.columns else pl.lit(None, pl.String).alias("stages")

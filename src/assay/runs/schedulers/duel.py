@@ -95,6 +95,8 @@ def duel(
         )
     if per_start is not None and per_start < 1:
         raise RunError(f"per_start={per_start}: expected an integer >= 1")
+    if (options.repeats or 1) > 1:
+        raise RunError("duel: repeats cannot be set; a duel counts each start once")
     if out is None:
         if not all(isinstance(policy, str) for policy in policies):
             raise RunError("duel: with a policy object, out is required (a folder)")

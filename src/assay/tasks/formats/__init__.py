@@ -5,6 +5,8 @@
     libero_x         LIBERO-X: task files for four levels, rewordings for the fifth
     libero_plus      LIBERO-plus: a classification of names, decoded; language task files; joint angles
     init_files       LIBERO's stored initial states, without executing their pickles
+    lerobot          LeRobot data sets, and a writer for them
+    parquet          Parquet files, in a process with limited memory
 
 A folder without the release is rejected with a one-line message that lists the expected files. Nothing is imported
 here, so that reading initial states does not require the table readers.

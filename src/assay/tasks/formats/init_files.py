@@ -9,13 +9,11 @@ contain no pickle and are also read.
 from __future__ import annotations
 
 import io
-import lzma
 import math
 import pickle
 import pickletools
 import re
 import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from assay.errors import StateError
+from assay.support.archives import DAMAGE, read_member, read_npy
 
-MAX_MEMBER_BYTES = 256 * 2**20
 MAX_OPCODES = 1_000
 """Maximum number of opcodes in a pickle; an array takes about a hundred."""
 
@@ -37,11 +35,7 @@ _OPCODES = re.compile(
 _RECONSTRUCT = ("numpy.core.multiarray _reconstruct", "numpy._core.multiarray _reconstruct")
 _FROMBUFFER = ("numpy.core.numeric _frombuffer", "numpy._core.numeric _frombuffer")
 _TORCH_STORAGES = {"torch DoubleStorage": "<f8", "torch FloatStorage": "<f4", "torch LongStorage": "<i8"}
-_DAMAGE = (
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, UnicodeDecodeError, ValueError, OSError, EOFError),
-    *(NotImplementedError, RuntimeError),
-)
-"""Exceptions that reading a damaged archive may raise."""
+_DAMAGE = (*DAMAGE, ValueError, OSError)
 _PICKLE_DAMAGE = (pickle.UnpicklingError, ArithmeticError, LookupError, TypeError, AttributeError)
 
 
@@ -90,15 +84,13 @@ def read_states(path: Path | str) -> np.ndarray:
             names = archive.namelist()
             pickles = [name for name in names if name == "data.pkl" or name.endswith("/data.pkl")]
             if len(names) == 1 and names[0].endswith(".npy"):
-                states = np.lib.format.read_array(
-                    io.BytesIO(_read_member(archive, names[0])), allow_pickle=False
-                )
+                states = read_npy(read_member(archive, names[0]))
                 if states.dtype.kind not in "fi":
                     raise _MalformedError("the array is neither floating-point nor integer")
             elif len(pickles) == 1:
                 folder = pickles[0].removesuffix("data.pkl")
-                tree = _read_tree(_read_member(archive, pickles[0]))
-                states = _build_array(tree, lambda key: _read_member(archive, f"{folder}data/{key}"))
+                tree = _read_tree(read_member(archive, pickles[0]))
+                states = _build_array(tree, lambda key: read_member(archive, f"{folder}data/{key}"))
             else:
                 raise StateError(f"{path} is not a file of initial states: expected exactly one data.pkl")
     except FileNotFoundError:
@@ -116,20 +108,6 @@ def read_states(path: Path | str) -> np.ndarray:
             f"{path} contains an array of shape {states.shape}; expected finite states (count, length)"
         )
     return np.ascontiguousarray(states, dtype=np.float64)
-
-
-def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
-    try:
-        size = archive.getinfo(name).file_size
-    except KeyError:
-        raise _MalformedError(f"it refers to '{name}', which is not in the archive") from None
-    if size > MAX_MEMBER_BYTES:
-        raise _MalformedError(f"'{name}' unpacks to {size} bytes, more than the {MAX_MEMBER_BYTES} allowed")
-    with archive.open(name) as member:
-        content = member.read(size + 1)
-    if len(content) != size:
-        raise _MalformedError(f"the size of '{name}' differs from the declared size")
-    return content
 
 
 def _read_tree(content: bytes) -> object:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field, JsonValue, TypeAdapter, ValidationError
 from assay.errors import AssayError, one_line
 from assay.tasks.checks import validation_reason
 from assay.tasks.formats import ReleaseError
+from assay.tasks.formats.parquet import read_parquet
 
 KEYFRAME_INTERVAL = 2
 """Number of frames between key frames; small because training reads single frames in random order."""
@@ -191,9 +192,8 @@ class LerobotFolder:
             yield LerobotEpisode(number, instruction, table, None, length, clips, row)
 
     def _rows_3(self) -> Iterator[LerobotEpisode]:
-        episodes = pl.scan_parquet(self.folder / "meta/episodes/*/*.parquet")
-        wanted = [name for name in episodes.collect_schema().names() if not name.startswith("stats/")]
-        for row in episodes.select(wanted).collect().iter_rows(named=True):
+        episodes = read_parquet(self.folder / "meta/episodes/*/*.parquet")
+        for row in episodes.select(pl.exclude("^stats/.*$")).iter_rows(named=True):
             data, *videos = (
                 {name: row[f"{prefix}/{name}"] for name in ("chunk_index", "file_index")}
                 for prefix in ("data", *(f"videos/{key}" for key in self.videos))
@@ -229,4 +229,4 @@ _COUNT: TypeAdapter[int] = TypeAdapter(Count)
 
 @lru_cache(maxsize=4)
 def _file(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
-    return pl.read_parquet(path, columns=["index", *columns]).sort("index")
+    return read_parquet(path, ["index", *columns]).sort("index")

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-import polars as pl
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome, apply_perturbations
@@ -37,6 +36,7 @@ from assay.tasks import Task, short_name
 from assay.tasks.formats import lerobot_writer
 from assay.tasks.formats.lerobot import BROKEN, CAMERAS, INFO, VECTORS
 from assay.tasks.formats.lerobot_writer import RecordedEpisode
+from assay.tasks.formats.parquet import read_parquet
 
 OURS = "meta/assay.json"
 T = TypeVar("T", "RecordedEpisode", "FailedAttempt")
@@ -178,8 +178,8 @@ def read(folder: Path) -> Demonstrations:
 
 
 def _read_episodes(folder: Path) -> Iterator[RecordedEpisode]:
-    data = pl.read_parquet(folder / "data/*/*.parquet").sort("index").select(*VECTORS)
-    for row in pl.read_parquet(folder / "meta/episodes/*/*.parquet").iter_rows(named=True):
+    data = read_parquet(folder / "data/*/*.parquet", ["index", *VECTORS]).sort("index").select(*VECTORS)
+    for row in read_parquet(folder / "meta/episodes/*/*.parquet").iter_rows(named=True):
         clips, stats = {}, {}
         for key in CAMERAS:
             place = {name: row[f"videos/{key}/{name}"] for name in ("chunk_index", "file_index")}

@@ -6,7 +6,6 @@ Bins are one centimetre wide for x and y of both poses, and five degrees wide fo
 from __future__ import annotations
 
 import json
-import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ from assay.extensions.tabletop.world.model import EXTENT
 from assay.extensions.tabletop.world.observation import HEIGHT, WIDTH
 from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
 from assay.extensions.tabletop.world.simulation import action
+from assay.support.archives import read_npz
 
 BINS = (50, 100, 50, 100, 72)
 """Number of bins for x and y of both poses, and for the rotation, whose bins are periodic."""
@@ -272,11 +272,11 @@ class Dataset:
         texts: set[str] = set()
         for file in files:
             try:
-                with np.load(file) as arrays:
-                    prompts = list(map(str, arrays["reworded" if paraphrase else "texts"]))
-                    examples.extend(_read(file.stem.split("_")[0], arrays, form, prompts))
-                    texts.update(prompts)
-            except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+                arrays = read_npz(file)
+                prompts = list(map(str, arrays["reworded" if paraphrase else "texts"]))
+                examples.extend(_read(file.stem.split("_")[0], arrays, form, prompts))
+                texts.update(prompts)
+            except (LookupError, TypeError, ValueError, OSError) as error:
                 reason = one_line(str(error), 120)
                 raise DemonstrationError(
                     f"{file} was not written by assay tabletop demos: {reason}"

@@ -6,7 +6,6 @@ Files are written atomically; complete files are not recorded again.
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene, Tool
 from assay.perturb import apply_perturbations
 from assay.support import processes
+from assay.support.archives import read_npz
 from assay.support.files import replacing
 from assay.support.streams import stream
 
@@ -135,9 +135,9 @@ def record(folder: Path, tasks: Sequence[str], per_task: int, workers: int) -> I
             seeds = range(FIRST_SEED + first, FIRST_SEED + min(first + SEEDS_PER_FILE, per_task))
             job = Job(folder, task, seeds)
             try:
-                with np.load(job.file) as arrays:
-                    count, complete = len(arrays["seeds"]), arrays["tried"] >= len(seeds)
-            except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile):
+                arrays = read_npz(job.file, "seeds", "tried")
+                count, complete = len(arrays["seeds"]), arrays["tried"] >= len(seeds)
+            except (OSError, KeyError, ValueError):
                 complete = False
             if complete:
                 yield job, count
