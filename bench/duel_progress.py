@@ -22,15 +22,15 @@ SPREAD = 0.5
 """Standard deviations of the effects of tasks and starts, and half range of conditions, on each stage's log-odds."""
 EVERY, GRASP, LAST = np.ones(STAGES), np.eye(STAGES)[2], np.eye(STAGES)[-1]
 CASES = {
-    "60 and 80 %, better at every stage": (0.6, 0.8, 0 * EVERY, EVERY, 120.0),
-    "20 and 40 %, better at every stage": (0.2, 0.4, 0 * EVERY, EVERY, 90.0),
-    "5 and 15 %, better at every stage": (0.05, 0.15, 0 * EVERY, EVERY, 65.0),
+    "60 and 80 %, better at every stage": (0.6, 0.8, 0 * EVERY, EVERY, 140.0),
+    "20 and 40 %, better at every stage": (0.2, 0.4, 0 * EVERY, EVERY, 110.0),
+    "5 and 15 %, better at every stage": (0.05, 0.15, 0 * EVERY, EVERY, 80.0),
     "20 and 30 %, better at the grasp; both often fail there and at the end": (
         0.2,
         0.3,
         -3 * (GRASP + LAST),
         GRASP,
-        40.0,
+        60.0,
     ),
     "60 and 80 %, better at the end, where both often fail": (0.6, 0.8, -3 * LAST, LAST, 1000.0),
 }

@@ -154,8 +154,7 @@ def test_stopped_condition_counts_as_stopped_among_others_and_over_runs(run, mad
     rows = [made(True, seed=seed) for seed in range(12)]
     rows += [made(seed >= 8, seed=seed, condition=name) for name in "cd" for seed in range(12)]
     frame = run(rows).frame().with_columns(every=pl.lit("all"))
-    (fixed,) = drops(frame, ("every",))
-    (stopped,) = drops(frame, ("every",), stopped={"c": {}})
+    (fixed,), (stopped,) = drops(frame, ("every",)), drops(frame, ("every",), stopped={"c": {}})
     assert stopped.stopped and fixed.p_two_sided < stopped.p_two_sided == pytest.approx(
         Pairs.of([-1.0] * 8).p
     )

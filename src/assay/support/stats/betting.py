@@ -70,9 +70,8 @@ class Wager:
         """Bet on differences in [-1, 1], one per element; NaN for one that is missing, which uses up its place."""
         absent = np.isnan(differences)
         excess = np.where(absent, 0.0, differences - self._above)
-        gain = np.where(
-            self.won, 0.0, excess / (1 + self._above)
-        )  # otherwise the capital grows without bound
+        # A capital that has reached its target is staked no more; it would grow without bound.
+        gain = np.where(self.won, 0.0, excess / (1 + self._above))
         if self._left > 0:
             self._main = self._main * (1 + self._stake() * gain)
         self._left -= 1
@@ -102,12 +101,11 @@ class Wager:
         y = scipy.special.ndtri(chance / 2)
         slope = 2 * np.exp(-y * y / 2) / np.sqrt(2 * np.pi) / chance
         spread = np.sqrt(self._squares / self._count * self._left)
-        most = (1 - self._above) / (
-            1 + self._above
-        )  # the largest gain; staking more than it takes is a waste
-        enough = np.maximum(need / np.maximum(self._main, 1e-300) - 1, 0) / most
-        urgent = _URGENCY * slope / spread * (1 + self._above)
-        return np.asarray(np.minimum(np.minimum(urgent, enough), _LARGEST))
+        # A stake that reaches the target with the largest difference, 1, is enough.
+        largest = (1 - self._above) / (1 + self._above)
+        enough = np.maximum(need / np.maximum(self._main, 1e-300) - 1, 0) / largest
+        wanted = _URGENCY * slope / spread * (1 + self._above)
+        return np.asarray(np.minimum(np.minimum(wanted, enough), _LARGEST))
 
 
 def extensions(plans: Sequence[int]) -> dict[int, int]:
