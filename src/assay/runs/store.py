@@ -18,7 +18,7 @@ meta               provenance: one JSON value per name
 
 The database is in WAL mode while it is written, and a single file once it is closed. Only one process can write at a
 time. Opening a file checks its application id, schema version and integrity, and that every row can be decoded. Lists
-of runs skip the last two.
+of runs skip the integrity check, which reads the whole file.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Store(AbstractContextManager["Store"]):
     def reading(cls, path: Path, *, whole: bool = True) -> Store:
         """Open a run for reading; another process may be writing to it. Raises RunError.
 
-        Without ``whole``, the content of the file is not checked, so that damage may raise sqlite3.Error later.
+        Without ``whole``, SQLite's check of the whole file is skipped, so that damage may raise sqlite3.Error later.
         """
         return cls(path, read_connection(path, whole=whole))
 
@@ -503,7 +503,7 @@ def signature(path: Path) -> tuple[int, ...]:
 
 
 def read_connection(path: Path, *, timeout: float = 60.0, whole: bool = True) -> sqlite3.Connection:
-    """Return a read-only connection to a run, whose content is checked if ``whole``. Raises RunError."""
+    """Return a read-only connection to a run, all of which is checked if ``whole``. Raises RunError."""
     if path.is_dir():
         raise RunError(f"{path} is a folder; pass a run in it, NAME{SUFFIX}")
     if not path.is_file():
@@ -533,7 +533,7 @@ _checked: dict[Path, tuple[int, ...]] = {}
 
 
 def _check(path: Path, connection: sqlite3.Connection, *, whole: bool = True) -> None:
-    """Raise RunError unless a file is a run of this version and, if ``whole``, its rows can be decoded."""
+    """Raise RunError unless a file is a run of this version whose rows can be decoded, and is intact if ``whole``."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
@@ -549,11 +549,12 @@ def _check(path: Path, connection: sqlite3.Connection, *, whole: bool = True) ->
         raise RunError(
             f"{path}: not a run created by Assay: it has the {foreign[0]} {str(foreign[1])[:40]!r}"
         )
-    if not whole or _checked.get(path) == (now := signature(path)):
+    if _checked.get(path) == (now := signature(path)):
         return
-    (problem,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    (problem,) = connection.execute("PRAGMA quick_check(1)").fetchone() if whole else ("ok",)
     (invalid,) = connection.execute(INVALID).fetchone()
     if problem != "ok" or invalid:
         rows = f"{number_of(invalid, 'row')} cannot be decoded"
         raise RunError(f"{path}: damaged: {rows if problem == 'ok' else problem}")
-    _checked[path] = now
+    if whole:
+        _checked[path] = now
