@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
+from assay.measures.clustering import shares
 from assay.measures.success.rates import success_rate
 from assay.report.run_report import RunReport
-from assay.runs import store as store_module
 from assay.runs.store import Store
 from assay.web import library
 from assay.web.library import Library, cached
@@ -42,16 +45,16 @@ def test_the_listed_rate_covers_perturbed_episodes_in_which_success_is_expected(
 def test_listing_many_runs_reads_each_once_and_rates_them_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    calls = {"open": 0, "check": 0, "rate": 0}
+    statements, rated, connect = list[str](), list[int](), sqlite3.connect
 
-    def counted(owner: object, name: str, kind: str) -> None:
-        function = getattr(owner, name)
+    def open_traced(*args: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*args, **options)
+        connection.set_trace_callback(statements.append)
+        return connection
 
-        def count(*args: object, **options: object) -> object:
-            calls[kind] += 1
-            return function(*args, **options)
-
-        monkeypatch.setattr(owner, name, count)
+    def rate(rows: pl.DataFrame, *args: Any) -> Any:
+        rated.append(len(rows))
+        return shares(rows, *args)
 
     for run in range(12):
         write(tmp_path / f"{run:02}.assay", run)
@@ -59,20 +62,21 @@ def test_listing_many_runs_reads_each_once_and_rates_them_together(
     for run in range(12):
         with Store.reading(tmp_path / f"{run:02}.assay") as store:
             frame = store.frame()
-            rated = (success_rate(part) for _, part in frame.group_by(frame["condition"] != "control"))
-            want.append({rate.count: (rate.rate, rate.interval) for rate in rated})
-    counted(sqlite3, "connect", "open")
-    counted(store_module, "signature", "check")
-    counted(library, "shares", "rate")
+            parts = (success_rate(part) for _, part in frame.group_by(frame["condition"] != "control"))
+            want.append({part.count: (part.rate, part.interval) for part in parts})
+    monkeypatch.setattr(sqlite3, "connect", open_traced)
+    monkeypatch.setattr(library, "shares", rate)
     runs = Library(tmp_path)
     lines = sorted(runs.summaries(), key=lambda line: line.name)
     assert [{3: line.control, 6: line.rate} for line in lines] == want
-    assert calls == {"open": 12, "check": 0, "rate": 2}, "once with fixed and once with sampled starts"
+    assert sorted(rated) == [36, 72], "once with fixed and once with sampled starts"
+    assert len(statements) <= 12 * 10 and not re.search("quick_check|trajectories", " ".join(statements))
+    del statements[:]
     runs.summaries()
-    assert calls["open"] == 12
+    assert not statements, "nothing has changed"
     write(tmp_path / "05.assay", 77)
-    calls["open"] = 0
-    assert runs.summaries() != lines and calls["open"] == 1
+    del statements[:]
+    assert runs.summaries() != lines and 0 < len(statements) <= 10
 
 
 def write(path: Path, number: int) -> None:

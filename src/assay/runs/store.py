@@ -18,7 +18,7 @@ meta               provenance: one JSON value per name
 
 The database is in WAL mode while it is written, and a single file once it is closed. Only one process can write at a
 time. Opening a file checks its application id, schema version and integrity, and that every row can be decoded. Lists
-of runs skip the last two.
+of runs skip the integrity check, which reads the whole file.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Store(AbstractContextManager["Store"]):
     def reading(cls, path: Path, *, whole: bool = True) -> Store:
         """Open a run for reading; another process may be writing to it. Raises RunError.
 
-        Without ``whole``, the content of the file is not checked, so that damage may raise sqlite3.Error later.
+        Without ``whole``, SQLite's check of the whole file is skipped, so that damage may raise sqlite3.Error later.
         """
         return cls(path, read_connection(path, whole=whole))
 
@@ -574,7 +574,7 @@ def signature(path: Path) -> tuple[int, ...]:
 
 
 def read_connection(path: Path, *, timeout: float = 60.0, whole: bool = True) -> sqlite3.Connection:
-    """Return a read-only connection to a run, whose content is checked if ``whole``. Raises RunError."""
+    """Return a read-only connection to a run, all of which is checked if ``whole``. Raises RunError."""
     if path.is_dir():
         raise RunError(f"{path} is a folder; pass a run in it, NAME{SUFFIX}")
     if not path.is_file():
