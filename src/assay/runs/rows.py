@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple, Self
 
 import numpy as np
 import polars as pl
-from pydantic import BaseModel, Field, JsonValue, create_model, field_validator
+from pydantic import BaseModel, Field, JsonValue, field_validator
 
 from assay.episodes.episode import Episode, Trajectory
 from assay.episodes.spec import Label
@@ -172,12 +172,26 @@ class _World(BaseModel):
         return names
 
 
-_Plugin = create_model("_Plugin", module=(str, ...))
-_Latency = create_model(
-    "_Latency", steps=(int, ...), median_ms=(float, ...), ms=(list[float], ...), by=(str, ...)
-)
-_Shard = create_model("_Shard", number=(int, ...), of=(int, ...), plan=(str, ...))
-_Shards = create_model("_Shards", of=(Annotated[int, Field(le=1_000_000)], ...), there=(list[int], ...))
+class _Plugin(BaseModel):
+    module: str
+
+
+class _Latency(BaseModel):
+    steps: int
+    median_ms: float
+    ms: list[float]
+    by: str
+
+
+class _Shard(BaseModel):
+    number: int
+    of: int
+    plan: str
+
+
+class _Shards(BaseModel):
+    of: Annotated[int, Field(le=1_000_000)]
+    there: list[int]
 
 
 class Metadata(BaseModel, extra="allow"):
