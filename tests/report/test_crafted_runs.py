@@ -37,7 +37,7 @@ def craft(tmp_path: Path) -> Craft:
     return write
 
 
-EXTREMES = {
+EXTREMES: dict[str, list[Any]] = {
     "pd": [2**62, 1e308, -1e13],
     "chance": [-1e308, 1.5],
     "best": [-1, 2**63],

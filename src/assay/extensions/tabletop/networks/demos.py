@@ -136,7 +136,7 @@ def record(folder: Path, tasks: Sequence[str], per_task: int, workers: int) -> I
             job = Job(folder, task, seeds)
             try:
                 arrays = read_npz(job.file, "seeds", "tried")
-                count, complete = len(arrays["seeds"]), arrays["tried"] >= len(seeds)
+                count, complete = len(arrays["seeds"]), bool(arrays["tried"] >= len(seeds))
             except (OSError, KeyError, ValueError):
                 complete = False
             if complete:
