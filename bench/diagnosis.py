@@ -117,9 +117,9 @@ class AsRead(Profile):
         return default if isinstance(found := self[name], Missing) else found
 
 
-def examined(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Told:
-    """Return a sampled run of a synthetic policy, read like a user's run."""
-    found = AsRead(drawn(policy, specs, key))
+def examined(run: Store) -> Told:
+    """Return the profile and the findings of a run in memory, without what only tables show."""
+    found = AsRead(run)
     left_out: dict[str, Any] = dict.fromkeys(TABLES_ONLY, lambda *_: None)
     with patch.multiple("assay.measures.success.drops", **left_out):
         return found, diagnose(found)
@@ -161,7 +161,7 @@ class Cell:
         if isinstance(policy, float):
             policy = Synthetic(uneven(policy, key=(policy, number)))
         specs, key = planned(EXPERIMENTS[self.experiment], GOALS, self.seeds), (self.key, number)
-        found, findings = examined(policy, specs, key)
+        found, findings = examined(drawn(policy, specs, key))
         if not number and self.seeds == FEWEST and plain(findings) != plain(as_a_user(policy, specs, key)):
             raise AssertionError(f"{self.key}: the run in a file gives another result than the run in memory")
         covered = {} if policy.replays else dict(_covered(policy, plan_of(specs), found))
@@ -217,6 +217,14 @@ def cells(seeds: Sequence[int] = tuple(NAMED), most: int = ALARMS) -> list[Cell]
             (LOOKS,),
         ),
         "90 %, replays half of the episodes": (Synthetic(even(USUAL), replays=0.5), (MEMORY,)),
+        "90 %, replays half of the episodes, displaced objects block the arm": (
+            Synthetic(even(USUAL), replays=0.5, blocked=True),
+            (MEMORY,),
+        ),
+        "80 %, loses 30 points under every change": (
+            Synthetic(even(0.8), any_change=0.3 / 0.8),
+            (frozenset({Flaw.LOSS}),),
+        ),
         "90 %, replays half of the episodes, loses 54 points in another room": (
             Synthetic(even(USUAL), {"room": 0.6}, replays=0.5),
             (MEMORY, frozenset({Flaw.ROOM})),
@@ -281,7 +289,7 @@ def _covered(policy: Synthetic, plan: Plan, found: Profile) -> Iterator[tuple[st
     for each in () if costs is None else costs.costs:
         rows = changes.get(each.change)
         if rows is not None:
-            add("success kept", each.interval, float(np.average(rate[rows], weights=rate[plan.usual[rows]])))
+            add("retention", each.interval, float(rate[rows].mean() / rate[plan.usual[rows]].mean()))
     yield from held.items()
 
 

@@ -1,221 +1,260 @@
-"""Duels: error rates and numbers of episodes, in simulated runs with known truth.
+"""Duels: error rates, power and numbers of episodes, in simulated runs with known truth.
 
-The log-odds of an episode are the policy's level + task + start + condition, which both policies share (+ preference,
-how well a policy does at a task). Levels are chosen such that the difference over these tasks, all starts and all
-conditions has the required value.
+Every figure comes from `assay.support.stats.sequential.decide`, which takes the outcomes of whole duels as an array and
+decides them as `assay duel` does. The log-odds of an episode are the policy's level + task + start + condition, which
+both policies share (+ preference, how well a policy does at a task). Levels are chosen such that the difference over
+these tasks, all starts and all conditions has the required value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 from scipy.special import expit
+from scipy.stats import beta
 
-from assay.support.stats.betting import SHARES
+from assay.support.stats.betting import Wager
+from assay.support.stats.judgement import PairVerdict
+from assay.support.stats.sequential import Decisions, decide, median_unbiased
 from assay.support.stats.significance import SURE, sign_flip
 from bench.figure import Figure
 
-TASKS, SEEDS, CONDITIONS = 10, 50, 4
-RUNS = 1000
+TASKS, CONDITIONS = 10, 4
+DUELS = 4000
 MARGIN = 0.05
-POWERS = (0.8, 0.9, 0.95, 0.99)
-MOST_POWER = POWERS[-1]
-"""Maximum number of starts of the compared designs; a thousand simulated duels cannot resolve more."""
-DIFFERENCES = (0.1, 0.2, 0.3)
-CONTROLS = (0.4, 0.6)
-"""Success rate of policy A."""
-_NEVER = 10**9
+PLANS = (50, 100, 200)
+"""Numbers of starts that people plan."""
+PAIRS = ((0.5, 0.7), (0.6, 0.8), (0.8, 0.95))
+"""Success rates of A and B."""
+MOST_LOST = 3.0
+"""Largest loss of power against one test of all planned starts, percentage points."""
 
 
-def differences(
+def independent(control: float, other: float, starts: int, rng: np.random.Generator) -> np.ndarray:
+    """Sample outcomes without effects of tasks or starts: (duels, starts, 2)."""
+    return (rng.random((DUELS, starts, 2)) < (control, other)) * 1.0
+
+
+def by_task(chances: np.ndarray, starts: int, per_start: int, rng: np.random.Generator) -> np.ndarray:
+    """Sample outcomes, means over ``per_start`` episodes, from the success rates of each task, (tasks, 2)."""
+    tasks = rng.permuted(np.tile(np.arange(starts) % len(chances), (DUELS, 1)), axis=1)
+    return np.asarray(rng.binomial(per_start, chances[tasks]) / per_start)
+
+
+def shared(
     change: float,
+    starts: int,
     rng: np.random.Generator,
     *,
     control: float = 0.6,
     per_start: int = 1,
     likings: float = 0.0,
-    runs: int = RUNS,
+    spread: float = 1.0,
 ) -> np.ndarray:
-    """Sample B - A for each start, in the order of execution, as the mean over its episodes: (runs, starts).
+    """Sample outcomes with shared effects of tasks, starts and conditions, in the order of execution.
 
-    ``control``: success rate of A; ``likings``: standard deviation of the policies' task preferences, log-odds.
+    Returns means over the episodes of a start, (duels, starts, 2). ``control``: success rate of A; ``likings``:
+    standard deviation of the policies' task preferences, log-odds; ``spread``: that of starts.
     """
-    tasks, liking = rng.normal(size=(2, runs, TASKS, 1, 1))
+    seeds = starts // TASKS
+    tasks, liking = rng.normal(size=(2, DUELS, TASKS, 1, 1))
     conditions = np.linspace(1.0, -1.0, CONDITIONS)
     mine, theirs = (tasks + conditions + sign * likings * liking for sign in (-1, 1))
-    lower = _level(mine, np.full(runs, control))
-    upper = _level(theirs, np.full(runs, control + change))
-    starts = rng.normal(size=(runs, TASKS, SEEDS, 1))
-    chosen = rng.random((runs, TASKS, SEEDS, CONDITIONS)).argsort(axis=3)[..., :per_start]
+    lower = _level(mine, np.full(DUELS, control), spread)
+    upper = _level(theirs, np.full(DUELS, control + change), spread)
+    effects = spread * rng.normal(size=(DUELS, TASKS, seeds, 1))
+    chosen = rng.random((DUELS, TASKS, seeds, CONDITIONS)).argsort(axis=3)[..., :per_start]
     won = [
-        rng.random(chosen.shape) < expit(starts + np.take_along_axis(each + level, chosen, axis=3))
-        for each, level in ((mine, lower), (theirs, upper))
+        rng.random(chosen.shape) < expit(effects + np.take_along_axis(odds + level, chosen, axis=3))
+        for odds, level in ((mine, lower), (theirs, upper))
     ]
-    apart = (won[1] * 1.0 - won[0]).mean(axis=3).reshape(runs, TASKS * SEEDS)
-    return np.asarray(rng.permuted(apart, axis=1))
+    rates = np.stack([episodes.mean(axis=3).reshape(DUELS, -1) for episodes in won], axis=-1)
+    order = rng.random((DUELS, TASKS * seeds)).argsort(axis=1)
+    return np.asarray(np.take_along_axis(rates, order[..., None], axis=1))
 
 
-def _level(odds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the offset of log-odds (runs, tasks, 1, conditions) at which success over all starts is ``wanted``."""
+def _level(odds: np.ndarray, wanted: np.ndarray, spread: float) -> np.ndarray:
+    """Return the offset of log-odds (duels, tasks, 1, conditions) at which success over all starts is ``wanted``."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(9)
     weights = weights / weights.sum()
     low, high = np.full(len(odds), -20.0), np.full(len(odds), 20.0)
     for _ in range(25):
         middle = (low + high) / 2
         chances = expit(
-            odds + nodes[:, None] + middle[:, None, None, None]
-        )  # (runs, tasks, nodes, conditions)
+            odds + spread * nodes[:, None] + middle[:, None, None, None]
+        )  # (d, tasks, nodes, conditions)
         less = np.einsum("rtnc,n->r", chances, weights) / (TASKS * CONDITIONS) < wanted
         low, high = np.where(less, middle, low), np.where(less, high, middle)
     return np.asarray((low + high) / 2)[:, None, None, None]
 
 
-def won_at(apart: np.ndarray, above: float, alpha: float = SURE / 2) -> np.ndarray:
-    """Return the number of starts after which the mean is known to exceed a bound: (runs,)."""
-    capital = np.zeros(apart.shape)
-    for share in SHARES:
-        capital += (1 + share * (apart - above) / (1 + above)).cumprod(axis=1) / len(SHARES)
-    won = capital >= 1 / alpha
-    return np.where(won.any(axis=1), won.argmax(axis=1) + 1, _NEVER)
+def fixed_power(outcomes: np.ndarray) -> float:
+    """Return the power of one exact test of all starts, as in `assay compare`."""
+    return float(np.mean([sign_flip(duel[:, 1] - duel[:, 0]) < SURE for duel in outcomes]))
 
 
-def decided(apart: np.ndarray, margin: float = MARGIN) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the numbers of starts after which B is known to be better, worse, or equivalent: (runs,) each."""
-    equivalent = np.maximum(won_at(apart, -margin), won_at(-apart, -margin))
-    return won_at(apart, 0.0), won_at(-apart, 0.0), equivalent
+def differ(decisions: Decisions) -> np.ndarray:
+    """Return which duels found a difference."""
+    return np.isin(decisions.verdicts, [PairVerdict.BETTER, PairVerdict.WORSE])
 
 
-def fixed_power(apart: np.ndarray, starts: int) -> float:
-    """Return the power of a fixed number of starts with a single exact test, as in `assay compare`."""
-    if starts >= apart.shape[1]:
-        return 1.0
-    return float(np.mean([sign_flip(each) < SURE for each in apart[:, :starts]]))
-
-
-@cache
-def _sample(change: float, control: float, per_start: int) -> np.ndarray:
-    """Return simulated starts shared by duels and fixed designs."""
-    return differences(change, np.random.default_rng(13), control=control, per_start=per_start)
-
-
-@cache
-def fixed_starts(change: float, control: float, power: float, per_start: int = 1) -> int:
-    """Return the number of starts that a fixed design needs for a given power."""
-    apart, low, high = _sample(change, control, per_start), 2, TASKS * SEEDS
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fixed_power(apart, middle) >= power else (middle, high)
-    return high
-
-
-@cache
-def stops(change: float, control: float, per_start: int = 1) -> np.ndarray:
-    """Return the number of starts after which a duel ends: (runs,)."""
-    better, worse, equivalent = decided(_sample(change, control, per_start))
-    return np.asarray(np.minimum(np.minimum(better, worse), equivalent))
-
-
-def measure() -> list[Figure]:
-    """Measure error rates, and episodes relative to a fixed design."""
-    return [*_errors(), *_episodes()]
-
-
-def _errors() -> list[Figure]:
-    found = []
-    for per_start in (1, CONDITIONS):
-        for likings in (0.0, 1.5):
-            how = f"{per_start} per start, {'different task preferences' if likings else 'equal task preferences'}"
-            for change in (0.0, MARGIN, -MARGIN):
-                rng = np.random.default_rng(11)
-                apart = differences(change, rng, per_start=per_start, likings=likings)
-                found.append(
-                    false_verdicts(f"false verdicts at {100 * change:+.0f} points, {how}", apart, change)
-                )
-    return found
-
-
-def false_verdicts(what: str, apart: np.ndarray, change: float) -> Figure:
-    """Measure how often a duel reaches a wrong verdict for policies that are ``change`` apart: 0, or a margin.
-
-    ``apart``: B - A, in the order of execution, (duels, starts).
-    """
-    better, worse, equivalent = decided(apart)
-    ended = TASKS * SEEDS
-    claims = {
-        "better": (better <= ended) & (better <= np.minimum(worse, equivalent)),
-        "worse": (worse <= ended) & (worse < np.minimum(better, equivalent)),
-        "equivalent": (equivalent <= ended) & (equivalent < np.minimum(better, worse)),
-    }
-    if change == 0:
-        wrong = claims["better"] | claims["worse"]
-    else:
-        wrong = claims["equivalent"] | claims["worse" if change > 0 else "better"]
-    low, high = _interval(int(wrong.sum()), len(wrong))
-    note = f"{100 * low:.1f} to {100 * high:.1f}, {len(wrong)} duels with up to {ended} starts"
-    return Figure(what, 100 * float(wrong.mean()), "%", 5.0, note=note)
-
-
-def _interval(hits: int, count: int) -> tuple[float, float]:
-    from scipy.stats import beta
-
+def bounds(hits: int, count: int) -> tuple[float, float]:
+    """Return the exact 95 % interval (Clopper-Pearson) of a share."""
     low = 0.0 if hits == 0 else float(beta.ppf(0.025, hits, count - hits + 1))
     return low, 1.0 if hits == count else float(beta.ppf(0.975, hits + 1, count - hits))
 
 
-def _episodes() -> list[Figure]:
-    """Compare with a fixed design of equal power and, for 20 points, with designs of other powers."""
-    found = []
-    for change in DIFFERENCES:
-        for control in CONTROLS:
-            power = min(MOST_POWER, float(np.mean(stops(change, control) < _NEVER)))
-            found.append(_against(change, control, power, 60.0 if change == 0.2 else 100.0))
-    found += [_against(0.2, control, power, 100.0) for power in POWERS[:-1] for control in CONTROLS]
-    one, whole = (2 * each * float(np.median(stops(0.2, 0.6, each))) for each in (1, CONDITIONS))
-    what = (
-        f"episodes of a duel with all {CONDITIONS} conditions per start / of a duel with one, 60 against 80 %"
-    )
-    return [*found, Figure(what, 100 * whole / one, "%", 100.0, False, f"{whole:.0f} of {one:.0f}")]
+def measure() -> list[Figure]:
+    """Measure power, episodes, errors, intervals and differences at the stop."""
+    return [*_power(), *_errors(), *_at_the_stop()]
 
 
-def _against(change: float, control: float, power: float, most: float) -> Figure:
-    ended = stops(change, control)
-    median, once = float(np.median(ended)), fixed_starts(change, control, power)
-    return Figure(
-        f"episodes of a duel / of a fixed design with a power of {100 * power:.0f} %, {100 * control:.0f} against "
-        f"{100 * (control + change):.0f} %",
-        100 * median / once,
-        "%",
-        most,
-        note=f"median {2 * median:.0f} of {2 * once}; decided in {100 * (ended < _NEVER).mean():.1f} %",
+@cache
+def _sample(control: float, other: float, starts: int) -> np.ndarray:
+    return independent(control, other, starts, np.random.default_rng(13))
+
+
+def _power() -> list[Figure]:
+    """Compare with one test of all planned starts; also duels with all conditions of a start, which bet."""
+    figures = []
+    for starts in PLANS:
+        for control, other in PAIRS:
+            figures += _against(
+                f"{100 * control:.0f} and {100 * other:.0f} %", _sample(control, other, starts)
+            )
+        rng = np.random.default_rng(14)
+        played = shared(0.2, starts, rng, per_start=CONDITIONS)
+        figures += _against(f"60 and 80 %, {CONDITIONS} episodes per start", played, binary=False)
+    return figures
+
+
+def _against(what: str, played: np.ndarray, *, binary: bool = True) -> list[Figure]:
+    starts = played.shape[1]
+    decisions, fixed = decide(played, binary=binary), fixed_power(played)
+    power, mean = float(differ(decisions).mean()), float(decisions.stops.mean())
+    return [
+        Figure(
+            f"power lost against one test of all {starts} planned starts, {what}",
+            100 * (fixed - power),
+            "points",
+            MOST_LOST,
+            note=f"{power:.3f} of {fixed:.3f}",
+        ),
+        Figure(f"mean starts of {starts} planned, {what}", mean, "starts", float(starts)),
+    ]
+
+
+def _errors() -> list[Figure]:
+    figures = []
+    for rate in (0.1, 0.3, 0.5, 0.7, 0.9, 0.95):
+        for starts in PLANS:
+            played = independent(rate, rate, starts, np.random.default_rng(15))
+            figures.append(false_verdicts(f"equal policies of {100 * rate:.0f} %", played, 0.0))
+    opposed = np.repeat([[0.9, 0.1], [0.1, 0.9]], TASKS // 2, axis=0)
+    deciding = np.array([[0.95, 0.05], *[[0.5, 0.6]] * (TASKS - 1)])
+    for per_start in (1, CONDITIONS):
+        one = per_start == 1
+        how = f"{per_start} per start"
+        for name, chances in {"opposed tasks": opposed, "one task decides": deciding}.items():
+            for starts in PLANS:
+                played = by_task(chances, starts, per_start, np.random.default_rng(16))
+                figures.append(false_verdicts(f"{name}, {how}", played, 0.0, binary=one))
+        for name, options in {
+            "tasks and starts differ": {},
+            "strongly correlated starts": {"spread": 3.0},
+            "task preferences": {"likings": 1.5},
+        }.items():
+            for change in (0.0, MARGIN, -MARGIN):
+                played = shared(change, 200, np.random.default_rng(11), per_start=per_start, **options)
+                what = f"{name}, {how}, {100 * change:+.0f} points"
+                figures.append(false_verdicts(what, played, change, binary=one))
+    longer = independent(0.6, 0.6, 200, np.random.default_rng(17))
+    figures.append(
+        false_verdicts("equal policies, extended from 50 starts", longer, 0.0, plans=(50, 100, 200))
     )
+    return figures
+
+
+def false_verdicts(
+    what: str, played: np.ndarray, change: float, *, binary: bool = True, plans: tuple[int, ...] | None = None
+) -> Figure:
+    """Measure how often a duel reaches a wrong verdict for policies that are ``change`` apart: 0, or a margin."""
+    verdicts = decide(played, margin=MARGIN, binary=binary, plans=plans).verdicts
+    if change == 0:
+        wrong = np.isin(verdicts, [PairVerdict.BETTER, PairVerdict.WORSE])
+    elif change > 0:
+        wrong = np.isin(verdicts, [PairVerdict.EQUIVALENT, PairVerdict.WORSE])
+    else:
+        wrong = np.isin(verdicts, [PairVerdict.EQUIVALENT, PairVerdict.BETTER, PairVerdict.NOT_WORSE])
+    low, high = bounds(int(wrong.sum()), len(wrong))
+    note = f"{100 * low:.1f} to {100 * high:.1f}, {len(wrong):,} duels of {played.shape[1]} starts"
+    return Figure(f"false verdicts, {what}", 100 * float(wrong.mean()), "%", 5.0, note=note)
+
+
+def _at_the_stop() -> list[Figure]:
+    """Measure differences and intervals as they are printed when a duel ends."""
+    figures = []
+    for control, other in (*PAIRS, (0.6, 0.6), (0.6, 0.61), (0.6, 0.62), (0.6, 0.65)):
+        played, change = _sample(control, other, 100), other - control
+        decisions, apart = decide(played), played[..., 1] - played[..., 0]
+        what = f"{100 * control:.0f} and {100 * other:.0f} %, 100 starts"
+        held = ~_excluded(apart, decisions, change)
+        low, high = bounds(int(held.sum()), DUELS)
+        note = f"{100 * low:.1f} to {100 * high:.1f}"
+        figures.append(Figure(f"intervals that hold, {what}", 100 * held.mean(), "%", 95.0, False, note))
+        if change > MARGIN:
+            stopped = [differences[:stop] for differences, stop in zip(apart, decisions.stops, strict=True)]
+            raw = np.array([differences.mean() for differences in stopped])
+            found = differ(decisions)
+            corrected = np.where(found, [median_unbiased(differences) for differences in stopped], raw)
+            usual = f"mean {100 * raw.mean():+.1f}, median {100 * np.median(raw):+.1f}"
+            note = f"mean {100 * corrected.mean():+.1f}; uncorrected {usual}"
+            off = 100 * abs(float(np.median(corrected)) - change)
+            figures.append(
+                Figure(f"median difference printed, off the truth, {what}", off, "points", 1.5, note=note)
+            )
+    return figures
+
+
+def _excluded(apart: np.ndarray, decisions: Decisions, change: float) -> np.ndarray:
+    """Return whether the interval at the stop excludes the true difference: (duels,)."""
+    starts = apart.shape[1]
+    ended = np.arange(starts)[:, None] >= decisions.stops
+    above = Wager(change, SURE / 2, planned=starts, shape=(len(apart),))
+    below = Wager(-change, SURE / 2, planned=starts, shape=(len(apart),))
+    for differences, end in zip(apart.T, ended, strict=True):
+        above.see(np.where(end, np.nan, differences))
+        below.see(np.where(end, np.nan, -differences))
+    higher, lower = (decisions.verdicts == verdict for verdict in (PairVerdict.BETTER, PairVerdict.WORSE))
+    if change == 0:
+        return np.asarray(higher | lower)
+    return np.asarray(above.won | below.won | (lower if change > 0 else higher))
 
 
 def draw(path: Path) -> None:
-    """Draw the number of episodes of duels and of fixed designs, for the documentation."""
+    """Draw power against the mean number of episodes, for the documentation."""
     from matplotlib.figure import Figure as Drawing
 
     drawing = Drawing(figsize=(7.2, 3.0), layout="constrained")
-    axes = drawing.subplots(1, len(DIFFERENCES), sharey=True)
-    for axis, change in zip(axes, DIFFERENCES, strict=True):
-        ended = np.sort(stops(change, 0.6))
-        axis.step(2 * ended, 100 * np.arange(1, len(ended) + 1) / len(ended), where="post", color="#1f6f8b")
-        once = {power: fixed_starts(change, 0.6, power) for power in POWERS}
-        _dots(axis, [(2 * starts, 100 * power) for power, starts in once.items() if starts < TASKS * SEEDS])
-        axis.set(title=f"{100 * change:.0f} points", xlabel="episodes of both policies", ylim=(0, 103))
-        axis.set_xlim(0, min(2 * TASKS * SEEDS, 2.2 * 2 * fixed_starts(change, 0.6, 0.95)))
+    axes = drawing.subplots(1, len(PAIRS), sharey=True)
+    plans = (20, 30, 50, 70, 100, 140, 200)
+    for axis, (control, other) in zip(axes, PAIRS, strict=True):
+        samples = [_sample(control, other, starts) for starts in plans]
+        decisions = [decide(played) for played in samples]
+        power = [100 * differ(decision).mean() for decision in decisions]
+        axis.plot(
+            [2 * decision.stops.mean() for decision in decisions], power, "o-", color="#1f6f8b", markersize=4
+        )
+        fixed = [100 * fixed_power(played) for played in samples]
+        axis.plot([2 * starts for starts in plans], fixed, "o-", color="#c1440e", markersize=4)
+        axis.set(title=f"{100 * control:.0f} and {100 * other:.0f} %", xlabel="mean episodes", ylim=(0, 103))
         axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("decided, %")
-    names = ["duel", "fixed number, one test"]
+    axes[0].set_ylabel("power, %")
+    names = ["duel", "one test of all planned starts"]
     drawing.legend(axes[0].lines, names, loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     drawing.savefig(path, dpi=150)
-
-
-def _dots(axis: object, places: Iterable[tuple[float, float]]) -> None:
-    x, y = zip(*places, strict=True)
-    axis.plot(x, y, "o", color="#c1440e", markersize=4)  # type: ignore[attr-defined]
 
 
 if __name__ == "__main__":

@@ -10,8 +10,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from bench.duel import CONDITIONS, MARGIN, RUNS, SEEDS, TASKS, decided, false_verdicts
+from assay.support.stats.judgement import PairVerdict
+from assay.support.stats.sequential import decide
+from bench.duel import CONDITIONS, MARGIN, TASKS, false_verdicts
 from bench.figure import Figure
+
+RUNS, SEEDS = 1000, 20
 
 STAGES = 7
 SPREAD = 0.5
@@ -67,7 +71,7 @@ def _shifted(
 def _played(
     tasks: np.ndarray, mine: np.ndarray, theirs: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sample B - A for success and progress, one episode per start, in the order of execution: (runs, starts) each."""
+    """Sample outcomes of success and progress, one episode per start, in order: (runs, starts, 2) each."""
     runs = len(tasks)
     starts = SPREAD * rng.normal(size=(runs, TASKS, SEEDS))
     condition = SPREAD * np.linspace(1.0, -1.0, CONDITIONS)[rng.integers(CONDITIONS, size=starts.shape)]
@@ -77,14 +81,14 @@ def _played(
         for levels in (mine, theirs)
     ]
     order = rng.random((runs, TASKS * SEEDS)).argsort(axis=1)
-    found = [
-        np.take_along_axis((other - one).reshape(runs, -1), order, axis=1)
-        for one, other in (
-            (passed[0][..., -1] * 1.0, passed[1][..., -1] * 1.0),
-            (passed[0].mean(axis=3), passed[1].mean(axis=3)),
+    success, progress = (
+        np.take_along_axis(np.stack(scores, axis=-1).reshape(runs, -1, 2), order[..., None], axis=1)
+        for scores in (
+            [stages[..., -1] * 1.0 for stages in passed],
+            [stages.mean(axis=3) for stages in passed],
         )
-    ]
-    return found[0], found[1]
+    )
+    return success, progress
 
 
 def _setting(
@@ -110,13 +114,10 @@ def _saved() -> list[Figure]:
         assert np.allclose(_expected(tasks, theirs)[0], other, atol=1e-3), "no such policy"
         came = [float(_expected(tasks, levels)[1].mean()) for levels in (mine, theirs)]
         ends, known = [], []
-        for apart in _played(tasks, mine, theirs, rng):
-            better, worse, equivalent = decided(apart)
-            ended = np.minimum(np.minimum(better, worse), equivalent)
-            ends.append(float(np.median(np.minimum(ended, TASKS * SEEDS))))
-            known.append(
-                float(np.mean((better <= np.minimum(worse, equivalent)) & (better <= TASKS * SEEDS)))
-            )
+        for played, binary in zip(_played(tasks, mine, theirs, rng), (True, False), strict=True):
+            decisions = decide(played, margin=MARGIN, binary=binary)
+            ends.append(float(np.median(decisions.stops)))
+            known.append(float((decisions.verdicts == PairVerdict.BETTER).mean()))
         found.append(
             Figure(
                 f"episodes of a duel by progress / of a duel by success: {name}",
@@ -147,6 +148,6 @@ def _errors() -> list[Figure]:
             begin = mine - LAST if change == 0 else mine
             theirs = _shifted(tasks, begin, where, wanted, by_progress=True)
             assert np.allclose(_expected(tasks, theirs)[1], wanted, atol=1e-4), "no such policy"
-        apart = _played(tasks, mine, theirs, rng)[1]
-        found.append(false_verdicts(f"false verdicts of duels by progress, {name}", apart, change))
+        played = _played(tasks, mine, theirs, rng)[1]
+        found.append(false_verdicts(f"duels by progress, {name}", played, change, binary=False))
     return found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import scipy
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -45,3 +47,9 @@ class Figure:
             "met": self.met,
             "note": self.note,
         }
+
+
+def exact_interval(hits: int, count: int) -> tuple[float, float]:
+    """Return Clopper and Pearson's exact 95 % interval of a share."""
+    interval = scipy.stats.binomtest(hits, count).proportion_ci(method="exact")
+    return float(interval.low), float(interval.high)

@@ -6,6 +6,9 @@ additionally, one episode in ten has the opposite outcome, including controls. *
 normally distributed around the policy's with a standard deviation of 0.05 m. *With refusals*: gradual, and a start is
 solvable only up to its own maximum distance, which grows with its d; one episode in ten ends in an error, including
 controls. The d of each repetition is drawn from 0.02 to 0.44 m.
+
+*Random failures*: episodes fail with a fixed probability, controls too; a change has no effect, or success drops to 0
+beyond 0.2 m. No threshold may then be found, or that one.
 """
 
 from __future__ import annotations
@@ -19,18 +22,23 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import norm
 
-from assay.runs.schedulers.search import Answer, Certify, Item, ThresholdSearch
+from assay.runs.schedulers.search import EPISODES_PER_SEARCH, Answer, Item, ThresholdSearch
 from assay.support.streams import stream
-from bench.figure import Figure
+from bench.figure import Figure, exact_interval
 
 REPEATS = 100
 LADDER = tuple(round(0.025 * step, 3) for step in range(1, 17))
-BUDGETS = (30, 90)
+BUDGETS = (45, 90)
 KINDS = ("sharp", "with lapses", "gradual", "with refusals")
 LAPSE, SPREAD, BROKEN = 0.1, 0.05, 0.1
 SPARE = 0.1
 """With refusals: mean and standard deviation of the margin beyond d up to which a start is solvable, metres."""
-TEN = 300
+TEN = 400
+RATES = (0.3, 0.5, 0.7, 0.95)
+"""Success rates of the controls of policies with random failures."""
+SEARCHES = 400
+SHARP = 8
+"""Index of the first magnitude at which success is lost, for policies with random failures."""
 Rule = Callable[[Item], bool | None]
 
 
@@ -81,7 +89,7 @@ def _bears(kind: str, reach: float, repeat: int, seed: int) -> float:
 
 
 def truth(kind: str, reach: float) -> int:
-    """Return the first magnitude at which less than half of the solvable starts with successful controls succeed."""
+    """Return the first magnitude at which success is less than half of that of the controls, over solvable starts."""
     ladder = np.array(LADDER)
     if kind == "with refusals":
         own = reach + SPREAD * np.linspace(-6, 6, 2001)
@@ -93,9 +101,8 @@ def truth(kind: str, reach: float) -> int:
     if kind == "gradual":
         chances = norm.sf((ladder - reach) / SPREAD) / norm.sf((-1.0 - reach) / SPREAD)
     else:
-        chances = np.where(ladder <= reach, 1.0, 0.0) * (0.8 if kind == "with lapses" else 1.0) + (
-            0.1 if kind == "with lapses" else 0.0
-        )
+        lapse = LAPSE if kind == "with lapses" else 0.0
+        chances = np.where(ladder <= reach, 1 - lapse, lapse) / (1 - lapse)
     return int(np.sum(chances >= 0.5))
 
 
@@ -109,7 +116,7 @@ def settle(
     try:
         while True:
             request = next(procedure) if answer is None else procedure.send(answer)
-            if isinstance(request, Certify):
+            if request.certify:
                 answer = frozenset(filter(solvable, request.items))
             else:
                 played.update(request.items)
@@ -149,7 +156,63 @@ def repeats(kind: str, budget: int, *, guided: bool) -> tuple[Repeat, ...]:
 
 def measure() -> list[Figure]:
     """Measure coverage, width relative to a random design, and the oracle on ten tasks."""
-    return [*_thresholds(), _ten_tasks()]
+    return [*_random_failures(), *_thresholds(), _ten_tasks()]
+
+
+def random_failures(
+    control: float, lost_from: int, budget: int, repeat: int, fixed: float = 0.0
+) -> ThresholdSearch:
+    """Search for the threshold of a policy whose success drops from a rate to 0 at a magnitude.
+
+    ``fixed`` is the probability that the luck of a start is shared by all its episodes.
+    """
+    random, shared = (
+        stream("bench", "random failures", repr((control, fixed)), lost_from, repeat),
+        dict[int, float](),
+    )
+
+    def succeeds(item: Item) -> bool:
+        seed, rung = item
+        if seed not in shared:
+            shared[seed] = random.random() if random.random() < fixed else -1.0
+        luck = random.random() if shared[seed] < 0 else shared[seed]
+        return luck < control and (rung is None or rung < lost_from)
+
+    searched = ThresholdSearch(len(LADDER), budget)
+    settle(searched, succeeds)
+    return searched
+
+
+def _random_failures() -> list[Figure]:
+    figures = []
+    for control in RATES:
+        for fixed in (0.0, 1.0):
+            what = f"controls {control:.0%}, luck {'fixed by the start' if fixed else 'of each episode'}"
+            for lost_from, name in ((len(LADDER), "a change without effect"), (SHARP, "a sharp loss")):
+                for budget in (EPISODES_PER_SEARCH, 2 * EPISODES_PER_SEARCH):
+                    searches = [
+                        random_failures(control, lost_from, budget, repeat, fixed)
+                        for repeat in range(SEARCHES)
+                    ]
+                    ends = [searched.evidence.interval or (-1, -1) for searched in searches]
+                    found = sum(end[1] < len(LADDER) for end in ends)
+                    held = sum(end[0] <= lost_from <= end[1] for end in ends)
+                    used = float(np.mean([searched.episodes for searched in searches]))
+                    width = float(np.mean([end[1] - end[0] for end in ends]))
+                    is_null = lost_from == len(LADDER)
+                    low, high = exact_interval(found, SEARCHES)
+                    figures.append(
+                        Figure(
+                            f"a threshold is found, {name}, {what}, at most {budget} episodes",
+                            100 * found / SEARCHES,
+                            "%",
+                            5.0 if is_null else 0.0,
+                            is_null,
+                            note=f"{found} of {SEARCHES}, 95 % interval {100 * low:.1f} to {100 * high:.1f} %; covered "
+                            f"in {held}; {width:.1f} of {len(LADDER)} magnitudes left; {used:.0f} episodes",
+                        )
+                    )
+    return figures
 
 
 def _thresholds() -> list[Figure]:
@@ -219,7 +282,7 @@ def draw(path: Path) -> None:
     two.set_yticks(range(len(KINDS)), KINDS)
     two.set_xlim(left=0)
     two.set(
-        xlabel="mean width of the interval, m\n(circles: 30 episodes, squares: 90)",
+        xlabel="mean width of the interval, m\n(circles: 45 episodes, squares: 90)",
         ylim=(-0.5, len(KINDS) - 0.5),
     )
     two.set_title("adaptive (blue), random (orange)", fontsize=9)
@@ -233,7 +296,7 @@ def _one_search(axes: object) -> None:
     searched, reach = ThresholdSearch(len(LADDER), 75), 0.21
     rule, played, ends = policy("with lapses", reach, 3), [], []
 
-    def watched(item: Item) -> bool:
+    def watched(item: Item) -> bool | None:
         won = rule(item)
         if item[1] is not None:
             played.append((len(ends), LADDER[item[1]], won))
@@ -255,4 +318,6 @@ def _one_search(axes: object) -> None:
 
 
 if __name__ == "__main__":
+    for figure in (*_random_failures(), *_thresholds()):
+        print(f"{figure.what}: {figure.measured}")
     draw(Path("docs/images/search.png"))

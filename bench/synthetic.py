@@ -49,6 +49,8 @@ class Synthetic:
     """Fraction lost under any change."""
     replays: float = 0.0
     """Probability of replaying the control's trajectory, whatever has changed."""
+    blocked: bool = False
+    """Whether displaced objects block the arm halfway during a replay, whose actions stay those of the control."""
     falls_back: float = 0.0
     """Probability of performing the trained task after a nonsense instruction."""
     deaf: float = 0.0
@@ -169,8 +171,16 @@ def plan_of(specs: tuple[EpisodeSpec, ...]) -> Plan:
 class Held(Store):
     """A run in memory, with the parts of a store that measures read."""
 
-    def __init__(self, plan: Plan, frame: pl.DataFrame, hands: np.ndarray, lengths: np.ndarray) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        frame: pl.DataFrame,
+        hands: np.ndarray,
+        lengths: np.ndarray,
+        actions: np.ndarray | None = None,
+    ) -> None:
         self._plan, self._frame, self._hands, self._lengths = plan, frame, hands, lengths
+        self._actions = np.zeros((len(hands), 0, 3), np.float32) if actions is None else actions
         self._unreadable = set()
 
     @property
@@ -201,19 +211,24 @@ class Held(Store):
         return self._frame
 
     def trajectories(self, ids: Iterable[int] | None = None) -> Iterator[tuple[int, Trajectory]]:
-        none = np.zeros(0, np.float32)
-        for number, hand, length in zip(self._frame["id"], self._hands, self._lengths, strict=True):
-            yield number, Trajectory(hand[:length], none, none)
+        none, numbers = np.zeros(0, np.float32), self._frame["id"].to_numpy()
+        rows = range(len(numbers)) if ids is None else np.searchsorted(numbers, list(ids))
+        for row in rows:
+            hand, actions = (
+                self._hands[row, : self._lengths[row]],
+                self._actions[row, : self._lengths[row] - 1],
+            )
+            yield int(numbers[row]), Trajectory(hand, none, actions)
 
-    def written(self, path: Path | None = None, **meta: object) -> Store:
+    def written(self, file: Path | None = None, **meta: object) -> Store:
         """Record the same run episode by episode in a file, or in a temporary one. The caller closes it."""
-        store = Store.scratch() if path is None else Store.writing(path)
+        store = Store.scratch() if file is None else Store.writing(file)
         store.describe(policy="synthetic", **meta)
         store.plan(self._plan.specs)
         numbers = {waiting.key: waiting.number for waiting in store.todo()}
         paths = (path for _, path in self.trajectories())
-        for spec, row, hand in zip(self._plan.specs, self._frame.iter_rows(named=True), paths, strict=True):
-            store.append(numbers[spec.key], _episode(spec, row, hand.end_effector))
+        for spec, row, path in zip(self._plan.specs, self._frame.iter_rows(named=True), paths, strict=True):
+            store.append(numbers[spec.key], _episode(spec, row, path))
         return store
 
 
@@ -244,6 +259,12 @@ def drawn(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Hel
     shaken[astray, turn + 1 :] = (
         shaken[astray, turn, None] + np.linspace(0, 1, turn)[:, None] * away[astray, None]
     )
+    # The policy is deterministic: equal observations give equal actions, which failures repeat in part.
+    actions = np.concatenate([np.diff(base, axis=1), np.zeros((count, turn, 3))], axis=1)
+    actions[astray, turn:] = np.diff(shaken[astray, turn - 1 :], axis=1).mean(axis=1, keepdims=True)
+    if policy.blocked:
+        stuck = repeated & (plan.far > 0)
+        shaken[stuck, turn:] = shaken[stuck, turn, None]
     wait = np.repeat(shaken[:, -1:], turn, axis=1)  # a failure waits at its end
     lengths = np.where(success, STEPS + 1, STEPS + 1 + turn)
     stands = np.array([0.1, 0.1, 0.0]) + moved
@@ -254,7 +275,8 @@ def drawn(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Hel
         truth=pl.Series(plan.truth[np.arange(count), success.astype(int)]),
         initial_positions=pl.Series([json.dumps({"thing_1": each}) for each in stands.tolist()]),
     )
-    return Held(plan, frame, np.concatenate([shaken, wait], axis=1).astype(np.float32), lengths)
+    hands = np.concatenate([shaken, wait], axis=1)
+    return Held(plan, frame, hands.astype(np.float32), lengths, actions.astype(np.float32))
 
 
 def asked_tasks(spec: EpisodeSpec) -> tuple[str, ...]:
@@ -340,13 +362,13 @@ def _frame(specs: Sequence[EpisodeSpec]) -> pl.DataFrame:
     return frame
 
 
-def _episode(spec: EpisodeSpec, row: Mapping[str, Any], hand: np.ndarray) -> Episode:
+def _episode(spec: EpisodeSpec, row: Mapping[str, Any], path: Trajectory) -> Episode:
     """Return an episode as a policy would have produced it."""
     steps = row["steps"]
     return Episode(
         Outcome(row["outcome"]),
         steps,
-        Trajectory(hand, hand[:, 0].copy(), np.zeros((steps, 7), np.float32)),
+        Trajectory(path.end_effector, path.end_effector[:, 0].copy(), path.actions),
         row["instruction"],
         decisions=row["decisions"],
         touched=row["touched"],

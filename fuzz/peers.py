@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import gzip
 import hashlib
 import json
+import os
 import socket
 import struct
 import threading
@@ -18,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from assay.episodes import EpisodeSpec
+from assay.errors import AssayError
 from assay.policies.remote import codec
 from assay.policies.remote.client import load_client
 from assay.sim.world import LIBERO_WORLD
@@ -36,8 +39,34 @@ DRIP = 0.2
 MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
+KEY = "sesame-sesame"
+"""Key that is sent to each peer, which may repeat it."""
+KEY_VARIABLE = "FUZZ_PEER_KEY"
+FLOOD, MAX_PARTS = 40, 10
+"""Number of parts of 3 MB in a flood, and number that may be sent: the system's buffers hold some."""
+
+
 class SlowError(Exception):
     """A client waited for a reply for longer than its time limit."""
+
+
+class LeakError(Exception):
+    """A key was repeated in an error or metadata, or a client followed a redirect."""
+
+
+class FloodError(Exception):
+    """A client went on receiving a reply that was larger than its limit."""
+
+
+@contextlib.contextmanager
+def no_leak() -> Iterator[None]:
+    """Raise LeakError if the block raises an error that contains the key."""
+    try:
+        yield
+    except AssayError as error:
+        if KEY in str(error):
+            raise LeakError(str(error)) from error
+        raise
 
 
 class Peer:
@@ -207,7 +236,10 @@ class Servers:
     schemes: tuple[str, ...] = ()
 
     def __init__(self, folder: Path) -> None:
-        self._peer, self._seen = Peer(), seen()
+        self._peer, self._other, self._seen = Peer(), Peer(), seen()
+        self._other.serve = self._reach
+        self._reached: list[object] = []
+        os.environ[KEY_VARIABLE] = KEY
 
     def known(self) -> int:
         """Return 0, because there is no corpus."""
@@ -217,17 +249,29 @@ class Servers:
         """Run one server and one episode."""
         scheme = pick(rng, self.schemes)
         self._peer.serve = self.behaviour(rng, scheme)
-        policy = load_client(
-            f"{scheme}://127.0.0.1:{self._peer.port}?timeout={PATIENCE}&connect={PATIENCE}&wait=0"
-        )
+        self.play(f"{scheme}://127.0.0.1:{self._peer.port}")
+        return 1
+
+    def play(self, address: str) -> None:
+        """Reset a client and act once; the key must not come back, and no redirect may be followed."""
+        policy = load_client(f"{address}?timeout={PATIENCE}&connect={PATIENCE}&wait=0&key={KEY_VARIABLE}")
         try:
-            with in_time(6 * PATIENCE):
+            with in_time(6 * PATIENCE), no_leak():
                 policy.reset(Instruction("turn on the stove"), EpisodeSpec("libero_goal/7", 0))
                 actions = policy.act(self._seen)
                 assert actions.ndim == 2 and actions.shape[1] == 7 and np.isfinite(actions).all()
         finally:
             policy.close()
-        return 1
+            if KEY in str(policy.metadata) or self._reached:
+                raise LeakError(f"metadata: {policy.metadata}; redirects followed: {len(self._reached)}")
+
+    def _reach(self, connection: socket.socket) -> None:
+        self._reached.append(connection)
+
+    def elsewhere(self, protocol: str) -> bytes:
+        """Return the response that redirects to a server which must not be reached, with the key in its address."""
+        place = f"{protocol}://127.0.0.1:{self._other.port}/{KEY}"
+        return f"HTTP/1.1 307 x\r\nLocation: {place}\r\nContent-Length: 0\r\n\r\n".encode()
 
     def behaviour(self, rng: Rng, scheme: str) -> Callable[[socket.socket], None]:
         """Handle a connection."""
@@ -257,12 +301,16 @@ class Websockets(Servers):
                 return
             if act == 1:
                 until_blank(connection)
+                if own.random() < 0.3:
+                    connection.sendall(self.elsewhere("ws"))
+                    return
                 status = pick(own, (200, 301, 401, 404, 500, 999))
                 say(connection, f"HTTP/1.1 {status} x\r\nLocation: /\r\n\r\n".encode() + b"y" * 100, manner)
                 return
             handshake(connection)
             if scheme != "vla-eval":
-                greeting = codec.encode_openpi({}) if act != 2 else message(own, scheme)
+                good = codec.encode_openpi({"key": KEY, KEY: [KEY.encode()]})
+                greeting = good if act != 2 else message(own, scheme)
                 say(connection, frame(greeting), manner if act == 2 else "at once")
             for _ in range(20):
                 asked = received(connection)
@@ -294,6 +342,9 @@ def framed(rng: Rng, content: bytes) -> bytes:
         frame(struct.pack(">H", int(rng.integers(0, 5000))) + b"why", 8),
         spoiled_bytes(rng, frame(content)),
         frame(content) * 3,
+        frame(b"", final=False) + frame(b"", 0, final=False) * 20_000,
+        frame(f"PermissionError: {'x' * int(rng.integers(250))}{KEY}".encode(), 1),
+        frame(struct.pack(">H", 1011) + b"why " + KEY.encode(), 8),
         frame(b"\x91" * 3000 + b"\x90"),
     )))  # fmt: skip
 
@@ -314,6 +365,9 @@ class Https(Servers):
                 if head.startswith(b"GET") and act != 0:
                     connection.sendall(b"HTTP/1.1 404 x\r\nContent-Length: 0\r\n\r\n")
                     continue
+                if own.random() < 0.15:
+                    connection.sendall(self.elsewhere("http"))
+                    return
                 say(connection, http_answer(own, json.dumps(_listed(reply_value(own)))), manner)
 
         return serve
@@ -325,11 +379,16 @@ def _listed(content: Any) -> Any:
     return {"a": content["a"].tolist()} if isinstance(content, dict) else content
 
 
+BOMB = gzip.compress(bytes(5 * 10**7), 1)
+"""Reply of 50 MB, compressed."""
+
+
 def http_answer(rng: Rng, body: str) -> bytes:
     """Return an HTTP response, valid or with an invalid head or body."""
     content = body.encode("utf-8", "replace")
     content = spoiled_bytes(rng, content) if rng.random() < 0.4 else content
     status = pick(rng, (200, 200, 200, 204, 302, 401, 429, 500))
+    echo = "x" * int(rng.integers(250)) + KEY
     head = f"HTTP/1.1 {status} OK\r\nContent-Type: application/json\r\n".encode()
     ways = (
         head + f"Content-Length: {len(content)}\r\n\r\n".encode() + content,
@@ -338,6 +397,8 @@ def http_answer(rng: Rng, body: str) -> bytes:
         head + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n" + content,
         head + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 200 + b"0\r\n\r\n",
         head + b"Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nabcde",
+        head + f"Content-Encoding: gzip\r\nContent-Length: {len(BOMB)}\r\n\r\n".encode() + BOMB,
+        f"HTTP/1.1 500 x\r\nContent-Length: {len(echo)}\r\n\r\n{echo}".encode(),
         head + b"".join(f"X-{i}: {'y' * 50}\r\n".encode() for i in range(2000)) + b"\r\n",
         head + b"Location: http://127.0.0.1:1/elsewhere\r\nContent-Length: 0\r\n\r\n",
         head + b"Retry-After: -5\r\nContent-Length: 2\r\n\r\n{}",
@@ -358,12 +419,16 @@ class Zmq(Servers):
         import zmq
 
         super().__init__(folder)
-        self._context = zmq.Context()
+        self._context, self._parts = zmq.Context(), 0
 
     def case(self, number: int, rng: Rng) -> int:
         """Run a ZeroMQ server with arbitrary replies, sometimes one that does not speak ZeroMQ."""
         if rng.random() < 0.25:
-            return super().case(number, rng)
+            try:
+                return super().case(number, rng)
+            finally:
+                if self._parts > MAX_PARTS:
+                    raise FloodError(f"a client received {self._parts} parts of 3 MB")
         import zmq
 
         server = self._context.socket(zmq.ROUTER)
@@ -371,14 +436,9 @@ class Zmq(Servers):
         ended = threading.Event()
         thread = threading.Thread(target=self._answer, args=(server, rng, ended), daemon=True)
         thread.start()
-        policy = load_client(f"gr00t://127.0.0.1:{port}?timeout={PATIENCE}&connect={PATIENCE}&wait=0")
         try:
-            with in_time(6 * PATIENCE):
-                policy.reset(Instruction("turn on the stove"), EpisodeSpec("libero_goal/7", 0))
-                actions = policy.act(self._seen)
-                assert actions.ndim == 2 and actions.shape[1] == 7 and np.isfinite(actions).all()
+            self.play(f"gr00t://127.0.0.1:{port}")
         finally:
-            policy.close()
             ended.set()
             thread.join()
             server.close(linger=0)
@@ -408,12 +468,22 @@ class Zmq(Servers):
             server.send_multipart([*parts[:-1], *content])
 
     def behaviour(self, rng: Rng, scheme: str) -> Callable[[socket.socket], None]:
-        """Send bytes that are not ZeroMQ."""
-        content, manner = (
-            spoiled_bytes(rng, b"\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL" + bytes(48)),
-            pick(rng, MANNERS),
-        )
-        return lambda connection: say(connection, content, manner)
+        """Send bytes that are not ZeroMQ, or a reply without end."""
+        greeting, size = b"\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL" + bytes(48), 3 * 10**6
+        content, manner = spoiled_bytes(rng, greeting), pick(rng, MANNERS)
+        self._parts = 0
+        part = b"\x03" + pick(rng, (size, size, 2**62)).to_bytes(8, "big") + bytes(size)
+        start = pick(rng, (b"\1\0", b"\1\0", b"", b"\4\1x" * 10_000))
+
+        def flood(connection: socket.socket) -> None:
+            connection.sendall(greeting + b"\4\x19\5READY\x0bSocket-Type\0\0\0\3REP")
+            exactly(connection, 110)  # the handshake, and the beginning of a request
+            connection.sendall(start)
+            for _ in range(FLOOD):
+                connection.sendall(part)
+                self._parts += 1
+
+        return flood if rng.random() < 0.5 else lambda connection: say(connection, content, manner)
 
 
 class Endpoints:
@@ -440,12 +510,12 @@ class Endpoints:
 
         self._peer.serve = serve
         endpoint = Endpoint(
-            f"http://127.0.0.1:{self._peer.port}/v1", "m", key="sesame-sesame", protocol=name, timeout=PATIENCE,
+            f"http://127.0.0.1:{self._peer.port}/v1", "m", key=KEY, protocol=name, timeout=PATIENCE,
             attempts=2, first_wait=0.01, per_minute=1e6,
         )  # fmt: skip
-        with in_time(4 * PATIENCE):
+        with in_time(4 * PATIENCE), no_leak():
             reply = asyncio.run(self._asked(endpoint, number))
-        assert reply is None or "sesame" not in reply.text
+        assert reply is None or KEY not in reply.text
         return 1
 
     async def _asked(self, endpoint: Endpoint, number: int) -> Any:

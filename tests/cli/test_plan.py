@@ -29,12 +29,11 @@ RUN = "run libero --policy idle --tasks libero_goal/7 --steps 1 --workers 1"
 @pytest.mark.usefixtures("wide")
 def test_plan_reports_cost_power_and_seeds_for_a_budget(assay: Run, tmp_path: Path):
     recorded(tmp_path / "a.assay", "oracle", "ssss", 3.0)
-    said = assay(
-        "plan", *SMALL, "--policy", "oracle", "--runs", tmp_path, "--budget", "2h", "--detect", "20"
-    )  # fmt: skip
+    said = assay("plan", *SMALL, "--policy", "oracle", "--runs", tmp_path, "--budget", "2h")
     assert said.status == 0 and "mean of 4 episodes of 1 earlier run" in said.out
     assert "controls 100 % (measured in 4 controls of earlier runs)" in said.out
     assert "in 2 h 00 min: " in said.out and "for a loss of 20 points" in said.out
+    assert "--repeats 2 adds 8 controls (8 %); recommended if the policy is stochastic" in said.out
     commands = [line.strip() for line in said.out.splitlines() if line.startswith("  assay run")]
     assert len(commands) == 2 and all("corruption --policy oracle --tasks" in each for each in commands)
     assert not list(Path().glob("runs/*.assay")), "nothing is recorded"

@@ -69,3 +69,23 @@ def test_task_file_is_tried_and_identified_by_its_content(assay: Run, tmp_path: 
     assert said.status == 2 and "has changed" in said.err and said.err.count("\n") == 1
     said = assay("try", "--policy", "oracle", "--tasks", tmp_path / "none.bddl")
     assert said.status == 2 and "cannot be read: No such file" in said.err
+
+
+def test_spread_separates_chance_from_starts_and_is_resumed(assay: Run, tmp_path: Path):
+    run = tmp_path / "spread.assay"
+    options = ("--tasks", "libero_goal/7,libero_goal/8", "--seeds", "2", "--steps", "2", "--workers", "0")
+    command = ("spread", "--policy", "idle", *options, "--out", run, "--repeats")
+    said = assay(*command, "2", "--json", "-")
+    told = json.loads(said.out)
+    assert said.status == 0 and (told["episodes"], told["starts"], told["rate"]) == (8, 4, 0.0)
+    assert [part["source"] for part in told["components"]] == [
+        "tasks",
+        "starts of a task",
+        "repetitions of a start",
+    ]
+    again = assay(*command, "2")
+    assert again.status == 0 and "8 controls, 0.0 % successful; 4 starts with repetitions" in " ".join(
+        again.out.split()
+    )
+    once = assay(*command, "1")
+    assert once.status == 2 and "--repeats 1: expected at least 2 episodes from each start" in once.err

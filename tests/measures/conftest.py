@@ -29,6 +29,8 @@ class Made:
     condition: str = CONTROL
     labels: dict[str, Label] = field(default_factory=dict)
     hand: np.ndarray | None = None
+    actions: np.ndarray | None = None
+    """Actions, (steps, size); by default all 0."""
     steps: int = 100
     touched: str | None = "akita_black_bowl_1"
     moved: str | None = "akita_black_bowl_1"
@@ -46,6 +48,8 @@ class Made:
     """Planned events."""
     more: dict[str, Any] = field(default_factory=dict)
     """Further fields of the episode."""
+    repeat: int = 0
+    """Number of the repetition of a control."""
 
     @property
     def said(self) -> str:
@@ -61,14 +65,15 @@ class Made:
             condition=self.condition,
             perturbations=changes,
             labels=self.labels,
-        )
+        ).repeat(self.repeat)
 
     @property
     def episode(self) -> Episode:
         path, steps = no_trajectory(), self.steps
         if self.hand is not None:
             hand = np.asarray(self.hand, np.float32)
-            path = Trajectory(hand, hand[:, 0].copy(), np.zeros((len(hand) - 1, 7), np.float32))
+            actions = np.zeros((len(hand) - 1, 7)) if self.actions is None else self.actions
+            path = Trajectory(hand, hand[:, 0].copy(), actions.astype(np.float32))
             steps = len(hand) - 1
         outcome = (
             Outcome.ERROR if self.success is None else Outcome.SUCCESS if self.success else Outcome.FAILURE

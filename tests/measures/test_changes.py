@@ -55,7 +55,7 @@ def test_cost_of_a_change_covers_all_its_conditions(run, made):
         rows.append(made(seed > 1, seed=seed, condition="far", change=Displace(0.2)))
     (drop,) = CHANGES.measure(RunData(run(rows)))
     assert drop.group == {"change": "position"} and (drop.pairs, drop.starts) == (8, 4)
-    assert drop.change == -0.75 and drop.p == pytest.approx(2 / 2**4)
+    assert drop.change == -0.75 and drop.p == pytest.approx(1 / 2**4)
 
 
 def test_appearance_and_object_changed_together_are_one_flaw(run, made):

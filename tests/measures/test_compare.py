@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from assay.measures.compare import Aspect, Decision, compare
+from assay.measures.compare import Aspect, Decision, compare, judge_robustness
 from assay.measures.result import MeasureError
 
 
@@ -69,18 +69,64 @@ def robust(run, made, wins: tuple[int, int], *, starts: int = 20):
 
 
 def test_equal_losses_are_equal_robustness(run, made):
-    """Controls 100 and 50 %, changed 70 and 20 %: equal drops, and the first keeps more of what it can do."""
+    """Controls 100 and 50 %, changed 70 and 20 %: equal drops, and the first retains more of its success."""
     found = compare({"good": robust(run, made, (20, 14)), "bad": robust(run, made, (10, 4))})
     (overall,) = found.overall
     assert overall.decision is Decision.WORSE and overall.change == pytest.approx(-0.5)
-    drop, kept = found.robustness
-    assert drop.aspect is Aspect.DROP and kept.aspect is Aspect.KEPT
+    drop, retention = found.robustness
+    assert drop.aspect is Aspect.DROP and retention.aspect is Aspect.RETENTION
     assert (drop.first_value, drop.second_value) == pytest.approx((-0.3, -0.3))
     assert drop.change == pytest.approx(0) and drop.p == 1 and drop.starts_needed is None
-    assert (kept.first_value, kept.second_value) == pytest.approx((0.7, 0.4))
-    assert kept.decision is Decision.WORSE and kept.interval.high < 0 and kept.over_tasks.high < 0
-    assert (kept.pairs, kept.starts, kept.tasks) == (80, 80, 4)
-    assert (kept.first_control, kept.second_control) == (1.0, 0.5)
+    assert (retention.first_value, retention.second_value) == pytest.approx((0.7, 0.4))
+    assert (
+        retention.decision is Decision.WORSE and retention.interval.high < 0 and retention.over_tasks.high < 0
+    )
+    assert retention.first_interval.low < 0.7 < retention.first_interval.high < 0.9
+    assert (retention.pairs, retention.starts, retention.tasks) == (80, 80, 4)
+    assert (retention.first_control, retention.second_control) == (1.0, 0.5)
+    assert judge_robustness(found.robustness) is Decision.UNDECIDED
+    assert found.verdicts()[-1].startswith(
+        "Neither is called more robust, because only the difference in the fraction"
+    )
+
+
+def random_failures(run, made, success: int):
+    """A run in which nothing is lost, and in which the failures of controls and changed episodes are unrelated."""
+    return run(
+        made(
+            (seed * shift + 3 * task) % 10 < success,
+            task=f"libero_goal/{task}",
+            seed=seed,
+            condition=condition,
+        )
+        for task in range(10)
+        for seed in range(10)
+        for condition, shift in (("control", 1), ("c", 3), ("d", 7))
+    ).frame()
+
+
+def test_policies_with_random_failures_are_equally_robust_at_any_success(run, made):
+    found = compare({"good": random_failures(run, made, 9), "bad": random_failures(run, made, 6)})
+    assert found.overall[0].decision is Decision.WORSE
+    for result in found.robustness:
+        assert result.decision not in (Decision.WORSE, Decision.BETTER) and result.p > 0.5
+    drop, retention = found.robustness
+    assert drop.first_value == drop.second_value == 0.0
+    assert (retention.first_value, retention.second_value) == pytest.approx((1.0, 1.0))
+
+
+def test_a_policy_is_more_robust_if_both_scales_show_it(run, made):
+    found = compare({"frail": robust(run, made, (20, 4)), "firm": robust(run, made, (20, 19))})
+    assert judge_robustness(found.robustness) is Decision.BETTER
+    assert found.verdicts()[-1].startswith("firm is more robust than frail, in points")
+
+
+def test_retention_needs_a_successful_control(run, made):
+    found = compare({"some": robust(run, made, (20, 14)), "none": robust(run, made, (0, 0))})
+    assert [result.aspect for result in found.robustness] == [Aspect.DROP]
+    assert any("Retention and robustness cannot be compared" in line for line in found.verdicts())
+    gone = compare({"some": robust(run, made, (20, 14)), "gone": robust(run, made, (10, 0))}).robustness[1]
+    assert gone.second_value == 0.0 and gone.second_interval.low == 0.0 < gone.second_interval.high < 0.3
 
 
 def test_equivalence_needs_enough_starts(run, made):

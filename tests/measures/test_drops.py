@@ -33,7 +33,7 @@ def test_mcnemars_p_and_intervals_of_a_planted_drop(run, made):
     )
     (found,) = drops(store.frame())
     assert found.change == pytest.approx(-0.5) and found.family == "words"
-    assert found.p == pytest.approx(stats.binomtest(0, 25).pvalue)
+    assert found.p_two_sided == pytest.approx(stats.binomtest(0, 25).pvalue) == 2 * found.p
     for interval in (found.interval, found.bootstrap):
         assert -0.68 < interval.low < -0.5 < interval.high < -0.3
     assert found.log_odds.log_odds == pytest.approx(np.log(0.5 / 25.5)) and found.agrees
@@ -50,7 +50,7 @@ def test_variants_of_one_start_are_not_independent(run, made):
     single = [made(seed >= 4, seed=seed, condition="c") for seed in range(10)]
     (many,), (few,) = drops(run(controls + changed).frame()), drops(run(controls + single).frame())
     assert (many.pairs, many.starts, few.pairs) == (100, 10, 10)
-    assert many.p == pytest.approx(few.p) == pytest.approx(0.125)
+    assert many.p_two_sided == pytest.approx(few.p_two_sided) == pytest.approx(0.125)
     width = {each.pairs: each.interval.high - each.interval.low for each in (many, few)}
     assert width[100] > 0.9 * width[10]
 
@@ -83,6 +83,8 @@ def test_implausible_changes_are_a_family_of_their_own(run, made):
     assert (fine.family, fine.plausible) == ("words", True)
     assert (nonsense.family, nonsense.plausible) == ("words, success not expected", False)
     assert nonsense.change == -1.0
+    assert (fine.p, fine.p_two_sided) == (1.0, 1.0), "where success is expected, p is that of a loss"
+    assert nonsense.p == nonsense.p_two_sided == pytest.approx(2.0**-19)
 
 
 @pytest.mark.parametrize(
@@ -104,8 +106,8 @@ def pairs_of(made, outcomes: dict[tuple[int, int], tuple[bool, bool]], words: in
 def test_starts_without_success_do_not_count(run, made):
     """Ten starts of which three succeed with nothing changed, and none with the change."""
     (found,) = drops(run(pairs_of(made, {(0, seed): (seed < 3, False) for seed in range(10)})).frame())
-    assert (found.starts, found.telling, found.least_p, found.p) == (10, 3, 0.25, 0.25)
-    assert found.kept == 0.0 and found.kept_interval.high > 0.5
+    assert (found.starts, found.telling, found.least_p, found.p_two_sided) == (10, 3, 0.25, 0.25)
+    assert found.retention == 0.0 and found.retention_interval.high > 0.5
     assert least_p(found.telling, family=4) == 1.0
 
 
@@ -142,17 +144,20 @@ def test_anytime_p_counts_a_start_once(run, made):
         for variant in range(6)
     ]
     frame = run(rows).frame()
-    (found,) = drops(frame, stopped=("c",))
+    (found,) = drops(frame, stopped={"c": {}})
     first = frame.filter(condition="c").sort("key").unique(("task", "seed"), keep="first")
     lost = int((first["outcome"] == "failure").sum())
-    assert 0 < lost < 10 and found.p == pytest.approx(Pairs.of([-1.0] * lost).p)
+    assert 0 < lost < 10 and found.p_two_sided == pytest.approx(Pairs.of([-1.0] * lost).p)
 
 
 def test_stopped_condition_counts_as_stopped_among_others_and_over_runs(run, made):
     rows = [made(True, seed=seed) for seed in range(12)]
     rows += [made(seed >= 8, seed=seed, condition=name) for name in "cd" for seed in range(12)]
     frame = run(rows).frame().with_columns(every=pl.lit("all"))
-    (fixed,), (stopped,) = (drops(frame, ("every",), stopped=each) for each in ((), ("c",)))
-    assert stopped.stopped and fixed.p < stopped.p == pytest.approx(Pairs.of([-1.0] * 8).p)
+    (fixed,) = drops(frame, ("every",))
+    (stopped,) = drops(frame, ("every",), stopped={"c": {}})
+    assert stopped.stopped and fixed.p_two_sided < stopped.p_two_sided == pytest.approx(
+        Pairs.of([-1.0] * 8).p
+    )
     assert pool_drops([stopped, stopped]).p == pytest.approx(stopped.p)
     assert pool_drops([fixed, fixed]).p < stopped.p

@@ -14,7 +14,7 @@ from assay.measures.search import search
 @pytest.mark.parametrize(
     "experiment",
     [
-        "pro position,semantic,object=colour,object,object+position,task=known,displace=0.2,words=xxx",
+        "pro position,semantic,object=colour,object,object+position,task,task=known,displace=0.2,words=xxx",
         "para?per_cell=1",
         "surface",
         "corruption",

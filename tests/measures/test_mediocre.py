@@ -13,6 +13,8 @@ from assay.measures.findings import Fall, Finding, Verdict
 from assay.measures.flaws import Flaw
 from assay.measures.measure import profile
 from assay.measures.multiple_testing import with_adjusted_p
+from assay.measures.sentences import format_finding
+from assay.measures.success.drops import DROPS
 from assay.measures.success.other_tasks import OTHER_TASKS
 from assay.support.stats.intervals import plain
 
@@ -26,7 +28,7 @@ CHOSEN = (
 @cache
 def found(policy: str, seeds: int = 4) -> dict[str, Finding]:
     plan = planned(CHOSEN, GOALS, seeds)
-    return {each.flaw: each for each in examined(policies()[policy], plan, policy)[1]}
+    return {each.flaw: each for each in examined(drawn(policies()[policy], plan, policy))[1]}
 
 
 def most_asked() -> str:
@@ -45,6 +47,7 @@ def policies() -> dict[str, Synthetic]:
         "bad at one": Synthetic({**even(1.0), most_asked(): 0.0}),
         "replays, and light": Synthetic(even(1.0), {"room": 0.7}, replays=1.0),
         "declines": Synthetic(even(0.95), any_change=0.4),
+        "blocked": Synthetic(even(1.0), replays=1.0, blocked=True),
         "two tasks": Synthetic(
             even(1.0), lost_in={(GOALS[2], "appearance"): 1.0, (GOALS[5], "appearance"): 1.0}
         ),
@@ -67,7 +70,7 @@ def test_policy_that_follows_requests_does_not_ignore_words():
 def test_other_tasks_are_compared_with_the_control_of_the_requested_task():
     """A policy that fails a task also fails it when it is requested in the scene of another task."""
     assert found("bad at one")[Flaw.OTHER_TASKS].verdict is Verdict.NOT_FOUND
-    profile, _ = examined(policies()["bad at one"], planned(CHOSEN, GOALS, 4), "bad at one")
+    profile, _ = examined(drawn(policies()["bad at one"], planned(CHOSEN, GOALS, 4), "bad at one"))
     asked = {str(drop.group["condition"]): drop for drop in profile[OTHER_TASKS.name].asked[:-1]}
     assert set(asked) == {"pro/task=known", "pro/task=two"}
     assert all(drop.change == 0 and drop.pairs > 24 for drop in asked.values())
@@ -88,6 +91,27 @@ def test_uniform_decline_is_reported_as_such():
     first = next(iter(found("declines").values()))
     assert first.flaw == Flaw.LOSS and isinstance(first.detail, Fall)
     assert first.detail.alike_p is not None and first.detail.alike_p >= 0.05 and not first.detail.costly
+    assert named(tuple(found("declines").values())) == {Flaw.LOSS}
+    parts = [finding for finding in found("declines").values() if finding.cause == Flaw.LOSS]
+    assert parts and all("part of the general decline" in format_finding(part).text for part in parts)
+
+
+def test_replayed_actions_are_memory_although_displaced_objects_block_the_arm():
+    here = found("blocked")
+    assert here[Flaw.MEMORISES].verdict is Verdict.FOUND and here[Flaw.POSITION].cause == Flaw.MEMORISES
+
+
+def test_new_goals_are_not_tested_and_no_adjusted_p_is_below_its_own():
+    measured, _ = examined(drawn(policies()["half"], planned(CHOSEN, GOALS, 4), "half"))
+    shown = with_adjusted_p(measured, examine(measured)[1])
+    rows, before = ({drop.group["condition"]: drop for drop in each["drops"]} for each in (shown, measured))
+    new = rows["pro/task"]
+    assert (new.p, new.p_holm, new.interval) == (None, None, before["pro/task"].interval)
+    table = DROPS.panels[0].tables[0](shown["drops"], None)
+    (line,) = (row for row in table.formatted_rows if row[0] == "pro/task")
+    assert line[-2:] == ["not tested", "not tested"]
+    tested = [drop for name in ("changes", "axes", "drops") for drop in shown[name] if drop.p is not None]
+    assert len(tested) > 15 and all(drop.p <= drop.p_holm for drop in tested)
 
 
 def test_flaw_in_some_tasks_names_them():
@@ -99,7 +123,7 @@ def test_flaw_in_some_tasks_names_them():
 def test_run_in_memory_has_the_diagnosis_of_its_file():
     """A simulated run in memory, measured lazily, has the same diagnosis as its file."""
     specs = planned(CHOSEN, GOALS, 1)
-    assert plain(examined(policies()["half"], specs, "same")[1]) == plain(
+    assert plain(examined(drawn(policies()["half"], specs, "same"))[1]) == plain(
         as_a_user(policies()["half"], specs, "same")
     )
 
@@ -115,6 +139,6 @@ def test_row_is_significant_only_if_its_interval_excludes_zero():
     shown = with_adjusted_p(found, adjusted)
     (row,) = (drop for drop in shown["changes"] if drop.group["change"] == "position")
     (effect,) = (each for each in shown["attribution"].effects if each.factors == ("world",))
-    assert effect.p == position.p < 0.05 <= row.p_holm
+    assert effect.p < position.p <= effect.p_holm < 0.05 <= row.p_holm and row.p == row.p_two_sided / 2
     for name in ("changes", "axes", "drops"):
         assert all(drop.certain == (drop.p_holm < 0.05) for drop in shown[name] if drop.plausible)

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import polars as pl
 import pytest
 
-from assay.measures.memory.memorisation import Calls, Memorisation, memorisation
-from assay.measures.memory.paths import Paths
+from assay.episodes.spec import CONTROL
+from assay.measures.failure.near_far import failures
+from assay.measures.measure import RunData
+from assay.measures.memory import paths
+from assay.measures.memory.memorisation import MEMORISATION, Calls, Memorisation, memorisation
+from assay.measures.memory.paths import Paths, StoredPaths
 from assay.measures.result import MeasureError
 
 PLACES = {"libero_goal/1": (0.3, 0.1, 0.1), "libero_goal/4": (-0.1, 0.3, 0.1)}
@@ -63,6 +68,22 @@ def test_replaying_policy_scores_one(run, made):
     assert found.unjudged == {} and found.by_label == 12, "no positions are recorded of the displacements"
 
 
+def test_paths_read_in_blocks_give_the_same_results_and_are_never_all_in_memory(run, made, monkeypatch):
+    store = run(episodes(made, control=usual, changed=usual))
+    whole, counts = Paths.of(store.trajectories()), []
+
+    def read(ids):
+        counts.append(None if ids is None else len(ids))
+        return store.trajectories(ids)
+
+    monkeypatch.setattr(paths, "BLOCK", 5)
+    stored = StoredPaths(read)
+    for judge in (memorisation, failures):
+        assert judge(store.frame(), stored).as_json() == judge(store.frame(), whole).as_json()
+    most = paths.BLOCK * 2 + paths.MOST_CONTROLS  # with their controls, and those of the task
+    assert counts[0] is None and len(counts) > 4 and max(counts[1:]) <= most < len(whole.ids)
+
+
 def test_policy_that_memorised_tasks_but_not_seeds_scores_high(run, made):
     """Its paths are drawn from those of its controls, by either of two ways."""
 
@@ -106,6 +127,29 @@ def test_idle_and_erratic_policies_are_not_judged(run, made):
     ):
         with pytest.raises(MeasureError, match=words):
             measured(run(episodes(made, control=path, changed=path, succeeds=succeeds)))
+
+
+@pytest.mark.parametrize("replays", [True, False])
+def test_arm_that_is_blocked_while_it_replays_actions_is_memory(run, made, replays: bool):
+    """Displaced objects stop the arm halfway, so that its path is not the control's; its actions tell."""
+    rows = []
+    for task, seed in product(PLACES, SEEDS):
+        hand = path_to(PLACES[task], seed)
+        rows.append(made(True, task=task, seed=seed, hand=hand, actions=np.diff(hand, axis=0)))
+        stuck = np.concatenate([hand[:40], np.repeat(hand[39:40], 111, axis=0)])
+        meant = hand if replays else path_to(np.array(PLACES[task]) + [0.0, 0.2, 0.0], seed)
+        actions = np.concatenate([np.diff(meant, axis=0), np.zeros((50, 3))])
+        changed = {"condition": "moved", "labels": {"axis": "world", "distance": 0.2}}
+        rows.append(made(False, task=task, seed=seed, hand=stuck, actions=actions, **changed))
+    store = run(rows)
+    found = MEMORISATION.measure(RunData(store))
+    assert measured(store).overall.index == 0.0, "by its path alone"
+    assert (found.overall.index, found.by_actions) == ((1.0, 12) if replays else (0.0, 0))
+
+
+def test_p_is_not_below_what_the_number_of_starts_permits(run, made):
+    found = measured(run(moved(made, lambda seed, number: True, seeds=3))).overall
+    assert found.count == 42 and found.p == pytest.approx(found.chance**6)
 
 
 def test_small_displacements_and_failed_controls_are_not_judged(run, made):
@@ -260,6 +304,15 @@ def test_noise_of_the_policy_is_separate_from_layouts(run, made):
     held = memorisation(store.frame().with_columns(start=pl.lit(0)), Paths.of(store.trajectories()))
     assert held.noise.keys() == PLACES.keys() and held.overall.starts == 2
     assert all(held.spread[task] == max(0.01, noise) for task, noise in held.noise.items())
+
+
+def test_repeated_controls_give_the_noise_of_the_policy(run, made):
+    """Controls from different starts differ by their layout as well; only repetitions show the policy's own noise."""
+    once = list(moved(made, lambda seed, number: True, each=1))
+    again = [replace(episode, repeat=1) for episode in once if episode.condition == CONTROL]
+    found, alone = measured(run([*once, *again])), measured(run(once))
+    assert found.noise.keys() == PLACES.keys() and max(found.noise.values()) < 0.001 and alone.noise == {}
+    assert set(found.spread.values()) == {0.01} and found.overall.count == alone.overall.count
 
 
 def test_chance_is_estimated_from_other_tasks(run, made):

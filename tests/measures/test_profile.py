@@ -58,6 +58,8 @@ def variants(made, task: str, seed: int):
     yield episode("shuffled", axis="words", plausible=False, rung=1)
     for a, b in ((True, False), (False, True), (True, True)):
         yield episode(f"factors/{a}{b}", **{"factor:a": a, "factor:b": b})
+    if not seed:
+        yield replace(episode("control"), repeat=1)
 
 
 OTHERS = {"tabletop", "thresholds"}
@@ -72,7 +74,7 @@ def test_run_that_has_everything_gives_every_measure(run, made):
     assert not missing and set(found) == {*MEASURES} - OTHERS
     text = json.dumps(found.as_json(), allow_nan=False)
     told = json.loads(text)
-    assert told["success_rate"]["count"] == 2 * 8 * 12 and told["control"]["count"] == 16
+    assert told["success_rate"]["count"] == 2 * 8 * 12 and told["control"]["count"] == 18
     for key in ("pride", "overestimation", "grid", "failures", "memorisation", "conditions"):
         assert told[key]
     assert set(told["labels"]) == {"subtasks"}

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.measures.multiple_testing import NAMED_SHARE, SEARCHED_SHARE, adjust, least_adjusted
+from assay.measures.multiple_testing import NAMED_SHARE, SEARCHED_SHARE, adjust, adjust_instead
 from assay.measures.sample_size import detectable, least_one_sided, loss_p, more_seeds, telling
 from assay.support.stats.intervals import newcombe
 from assay.support.stats.significance import SURE, binomial_at_least
@@ -31,27 +31,36 @@ def test_only_starts_with_successful_controls_are_informative():
     assert loss_p(table(0, 6)) == 1.0
 
 
-@pytest.mark.parametrize("times", [1.0, 5.0, 20.0])
-def test_total_loss_needs_as_many_seeds_as_the_exact_test_does(times: float):
-    needed = next(k for k in range(1, 50) if times * 2.0**-k < SURE)
-    found = more_seeds(table(3, 3), times)
-    assert found is not None and found.now == 3 and found.needed == max(needed, 4)
+def wanted(loss: float, starts: int, *, control: float = 1.0, change: float = 0.0, tasks: int = 5):
+    """Return the recommendation for a test of one pair per start, with Holm's factor 10."""
+    interval = newcombe((control, control + change), (starts, starts), 0.0).interval
+    return more_seeds(loss, control, interval, starts, 10.0, 1.0, starts // tasks)
 
 
-def test_smaller_loss_needs_more_seeds_and_no_loss_needs_none():
-    whole, half = more_seeds(table(8, 8), 10.0), more_seeds(table(4, 8), 10.0)
-    assert whole is not None and half is not None and half.needed > whole.needed
-    assert more_seeds(table(0, 8), 10.0) is None
+def test_smaller_loss_needs_more_seeds():
+    large, small = wanted(0.5, 5, change=-0.4), wanted(0.25, 5, change=-0.4)
+    assert large is not None and small is not None and 1 < large.needed < small.needed
+    assert (small.now, small.more, small.loss) == (1, small.needed - 1, 0.25)
 
 
-def test_advised_seeds_have_the_stated_power():
-    """Half of the starts are lost: with so many seeds four of five repeated experiments are certain."""
-    times, found = 12.0, more_seeds(table(5, 10), 12.0)
+@pytest.mark.parametrize(("starts", "change"), [(1000, 0.0), (200, 0.0), (50, 0.4)])
+def test_no_seeds_are_recommended_for_a_loss_that_is_excluded_or_would_be_found(starts: int, change: float):
+    assert wanted(0.2, starts, control=0.5, change=change) is None
+
+
+def test_no_seeds_are_recommended_for_a_loss_that_is_impossible_or_takes_too_many():
+    assert wanted(0.2, 20, control=0.1) is None
+    assert wanted(0.001, 20) is None
+
+
+def test_recommended_seeds_have_the_stated_power():
+    """The recommendation is for a given loss, whatever loss was observed."""
+    found, times = wanted(0.4, 10, change=-0.1), 10.0
     assert found is not None
     random = np.random.default_rng(3)
-    lost = random.binomial(found.needed, 0.5, 400)
-    sure = [times * binomial_at_least(int(each), int(each), 0.5) < SURE for each in lost]
-    assert 0.72 <= np.mean(sure) <= 0.95
+    lost = random.binomial(found.needed * 5, 0.4, 400)
+    sure = [times * 2.0 ** -int(each) < SURE for each in lost]
+    assert np.mean(sure) >= 0.78
 
 
 def test_detectable_loss_is_found_in_four_of_five_experiments():
@@ -72,10 +81,10 @@ def test_hopeless_tests_do_not_count_in_the_family():
     assert adjust([0.002], [able], SEARCHED_SHARE) == pytest.approx([0.002 / SEARCHED_SHARE])
 
 
-def test_least_adjusted_p_depends_on_the_family():
+def test_adjust_instead_p_depends_on_the_family():
     values, least = [0.5, 0.5, 0.5], [1 / 64, 1 / 64, 1 / 64]
-    assert least_adjusted(0, values, least) == pytest.approx(3 / 64 / NAMED_SHARE)
-    assert least_adjusted(0, values, least) >= SURE, "six starts, three questions: too few"
+    assert adjust_instead(0, least[0], values, least) == pytest.approx(3 / 64 / NAMED_SHARE)
+    assert adjust_instead(0, least[0], values, least) >= SURE, "six starts, three questions: too few"
 
 
 def test_family_wise_error_stays_within_its_share():

@@ -257,11 +257,11 @@ def test_a_real_comparison_has_verdicts(tmp_path: Any, made: Any, write: Any, as
 
     said = assay("compare", run("a", 2), run("b", 19), "--out", tmp_path / "out")
     assert said.status == 0 and "B has a smaller drop than A" in said.out
-    assert "B retains more of its successes than A" in said.out
+    assert "B retains a larger fraction of its success than A" in said.out
     wide = assay("compare", tmp_path / "a.assay", tmp_path / "b.assay", "--margin", "99", "--json", "-")
     assert json.loads(wide.out)["robustness"][0]["margin"] == 0.99
     files = {file.name for file in (tmp_path / "out").iterdir()}
-    assert {"comparison.tex", "comparison-drop.tex", "comparison-kept.csv", "robustness.pdf"} <= files
+    assert {"comparison.tex", "comparison-drop.tex", "comparison-retention.csv", "robustness.pdf"} <= files
 
 
 BEFORE = {

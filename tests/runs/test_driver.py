@@ -243,6 +243,20 @@ def test_condition_that_stops_early_keeps_its_pairs(tmp_path: Path, rule: str, s
             assert store.stopped["para"]["p"] <= 0.05 and len(starts["control"]) == 60
 
 
+def test_boundary_ends_with_the_starts_planned_when_the_rule_was_first_used(tmp_path: Path):
+    counted = {}
+    for name, stages in {"at once": (30,), "extended": (2, 30)}.items():
+        with Store.writing(tmp_path / f"{name}.assay") as store:
+            for seeds in stages:
+                assert "para" not in store.stopped
+                store.plan(plan(seeds))
+                drive(store, Scripted(), until="differs=0.05")
+            rule = store.stopped["para"]
+            assert rule["planned"] == (60 if len(stages) == 1 else 0) and rule["p"] <= 0.05
+            counted[name] = rule["only_control"]
+    assert counted["extended"] > counted["at once"], "only the part kept for an extension is left"
+
+
 def test_controls_continue_as_long_as_a_condition_does(tmp_path: Path):
     """Controls are decided after a few episodes, but the condition would have no pairs without them."""
     with Store.writing(tmp_path / "a.assay") as store:
@@ -271,11 +285,12 @@ def test_start_with_several_wordings_is_one_pair(tmp_path: Path, seeds: int, sto
         store.plan(words.plan(CHOSEN[:1], range(seeds), steps=6))
         drive(store, Scripted(), until="differs=0.05")
         assert ("para" in store.stopped) == stops
-        (found,) = drops(store.frame(), stopped=("para",))
-        assert found.p == pytest.approx(Pairs.of([-1.0] * found.starts).p)
+        (found,) = drops(store.frame(), stopped=store.stopped or {"para": {}})
         if stops:
             assert store.stopped["para"]["only_control"] == found.starts
             assert found.p == pytest.approx(store.stopped["para"]["p"])
+        else:
+            assert found.p == pytest.approx(Pairs.of([-1.0] * found.starts).p)
 
 
 def test_resumed_run_plays_episodes_in_the_order_in_which_they_count(tmp_path: Path):

@@ -20,12 +20,20 @@ from assay.runs.store import Store
 pytestmark = pytest.mark.usefixtures("no_assets")
 
 
-def recorded(path: Path, policy: str, outcomes: str, seconds: float = 4.0, steps: int | None = None) -> Path:
+def recorded(
+    path: Path,
+    policy: str,
+    outcomes: str,
+    seconds: float = 4.0,
+    steps: int | None = None,
+    repeats: int = 1,
+) -> Path:
     """A run of controls: s, f or e for each; an episode takes so many seconds."""
     kinds = {"s": Outcome.SUCCESS, "f": Outcome.FAILURE, "e": Outcome.ERROR}
     with Store.writing(path) as store:
         store.describe(policy=policy, pack="primitives", settings={"steps": steps})
-        store.plan(EpisodeSpec("libero_goal/7", seed) for seed in range(len(outcomes)))
+        places = (divmod(number, repeats) for number in range(len(outcomes)))
+        store.plan(EpisodeSpec("libero_goal/7", seed).repeat(repeat) for seed, repeat in places)
         for number, outcome in enumerate(outcomes, start=1):
             store.append(number, Episode(kinds[outcome], 0, no_trajectory(), seconds=seconds))
     return path
@@ -39,7 +47,9 @@ def test_earlier_runs_of_the_policy_tell_time_and_success(tmp_path: Path):
     known = earlier_runs("mine", "primitives", [tmp_path])
     assert known.pace is not None and known.pace.seconds == pytest.approx((3 * 2 + 6) / 4)
     assert "4 episodes of 2 earlier runs" in known.pace.source
-    assert (known.success, known.controls) == (3 / 4, 4)
+    assert (known.success, known.controls, known.repeated) == (3 / 4, 4, (0, 0))
+    recorded(tmp_path / "e.assay", "noisy", "sssfffse", repeats=2)
+    assert earlier_runs("noisy", "primitives", [tmp_path]).repeated == (3, 1)
     assert earlier_runs("mine", "libero", [tmp_path, tmp_path / "none"]).pace is None
     assert earlier_runs("mine", "primitives", [tmp_path], steps=10).pace is None, "theirs were longer"
 

@@ -13,13 +13,15 @@ import pytest
 
 import assay
 from assay import tasks
-from assay.episodes import EpisodeSpec, task_of
+from assay.episodes import CONTROL, EpisodeSpec, task_of
 from assay.errors import RunError
 from assay.experiments import load_experiment
 from assay.measures.clustering import shares
 from assay.measures.success.drops import drops
 from assay.perturb.world.position import Displace
 from assay.runs.certificates import claim
+from assay.runs.options import RunOptions
+from assay.runs.plan import RunPlan
 from assay.runs.shards import merge
 
 STOVE = "libero_goal/7"
@@ -120,3 +122,39 @@ def test_seeds_from_one_start_are_no_independent_starts():
     before, now = (drops(each)[0] for each in (apart, one))
     assert (before.starts, now.starts, before.pairs, now.pairs) == (50, 10, 50, 50)
     assert now.p > before.p and now.change == before.change == -0.5
+
+
+def test_repeated_controls_share_the_start_of_their_control_and_keep_its_key(tmp_path: Path):
+    usual, policy = Witness(), Witness()
+    once = set(played(tmp_path / "a.assay", usual, [3]).frame()["key"])
+    run = played(tmp_path / "a.assay", policy, [3], repeats=2)
+    assert once < set(run.frame()["key"]), "the control itself is not run again"
+    assert np.array_equal(policy.seen[0], usual.seen[0]) and len(policy.seen) == 1
+    frame = run.frame()
+    assert frame["seed"].to_list() == [3, 1_000_003] and frame["start"].to_list() == [3, 3]
+    first, second = run.episodes.values()
+    assert not np.array_equal(first.trajectory.actions, second.trajectory.actions)
+
+
+def test_only_controls_are_repeated_and_stay_with_their_start():
+    options = RunOptions.of(tasks=STOVE, seeds=3, conditions="semantic", certified=False, repeats=3)
+    whole = RunPlan.make("pro", options).specs
+    perturbed = [spec for spec in whole if spec.condition != CONTROL]
+    assert len(perturbed) == 3 and len(whole) == 12
+    assert all(spec.paired_seed == spec.seed for spec in perturbed)
+    shards = [RunPlan.make("pro", replace(options, shard=f"{number}/3")).specs for number in (1, 2, 3)]
+    assert all(len({spec.paired_seed for spec in specs}) == 1 for specs in shards)
+
+
+def test_repeats_that_cannot_be_told_apart_are_refused():
+    for options, message in (
+        ({"hold_start": 3}, "--repeats cannot be combined with --hold-start"),
+        ({"until": "decided=0.8"}, "--repeats cannot be combined with --until"),
+        ({"seeds": [1_000_000]}, "--repeats: expected seeds below 1,000,000, got 1000000"),
+    ):
+        with pytest.raises(RunError, match=message):
+            RunPlan.make("libero", RunOptions.of(tasks=STOVE, repeats=2, **options))
+    for start in (assay.duel, assay.search):
+        more = {"experiment": "pro", "second": "idle"} if start is assay.duel else {}
+        with pytest.raises(RunError, match="repeats cannot be set"):
+            start("idle", repeats=2, tasks=STOVE, **more)

@@ -14,6 +14,7 @@ from assay.episodes import Outcome
 from assay.errors import RunError
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
+from assay.runs import rows
 from assay.runs import store as store_module
 from assay.runs.shards import merge
 from assay.runs.store import Store
@@ -89,6 +90,20 @@ def test_labels_of_several_types_are_read_as_one(path: Path, episode):
             store.append(number, episode())
         frame = store.frame()
     assert [frame[name].to_list() for name in "abcd"] == [[1.0, 2.5], [1, 3], ["x", "4"], [1, None]]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_rows_are_read_in_blocks(path: Path, episode, monkeypatch: pytest.MonkeyPatch, count: int):
+    with Store.writing(path) as store:
+        store.plan(PLAN)
+        for number in range(1, count + 1):
+            store.append(number, episode())
+        whole, outcomes = store.frame(), store.outcome_frame()
+        monkeypatch.setattr(rows, "_BLOCK", 2)
+        assert store.frame().equals(whole) and store.frame().schema == whole.schema
+        assert len(whole) == count and store.outcome_frame().equals(outcomes)
+        assert outcomes.drop("plausible").equals(whole.select(outcomes.drop("plausible").columns))
+        assert outcomes["plausible"].all()
 
 
 def test_episode_is_read_back_unchanged(path: Path, episode):

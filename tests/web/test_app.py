@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -302,7 +301,7 @@ def test_a_client_cannot_occupy_all_threads_of_the_app(busy: tuple[str, threadin
         return connection
 
     connections = [request() for _ in range(MAX_REQUESTS + 3)]
-    ready: list[Any] = []
+    ready: list[socket.socket] = []
     while len(ready) < 3:  # those above the limit are answered while the others wait
         ready, _, _ = select.select([connection.sock for connection in connections], [], [], 60)
         assert ready

@@ -1,12 +1,18 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from pathlib import Path
+
+import pytest
 
 from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
+from assay.measures.success.rates import success_rate
 from assay.report.run_report import RunReport
+from assay.runs import store as store_module
 from assay.runs.store import Store
+from assay.web import library
 from assay.web.library import Library, cached
 
 
@@ -28,8 +34,59 @@ def test_the_listed_rate_covers_perturbed_episodes_in_which_success_is_expected(
             store.append(number, Episode(outcome, 1, no_trajectory()))
     (line,) = Library(tmp_path).summaries()
     assert (line.done, line.planned, line.errors) == (11, 12, 2)
-    assert (line.rate.successes, line.rate.count) == (2, 3) and not line.running
-    assert line.rate == RunReport.read(tmp_path / "a.assay").profile["success_rate"], "as the report has it"
+    assert line.rate.rate == 2 / 3 and not line.running
+    reported = RunReport.read(tmp_path / "a.assay").profile["success_rate"]
+    assert line.rate == (reported.rate, reported.interval), "as the report has it"
+
+
+def test_listing_many_runs_reads_each_once_and_rates_them_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    calls = {"open": 0, "check": 0, "rate": 0}
+
+    def counted(owner: object, name: str, kind: str) -> None:
+        function = getattr(owner, name)
+
+        def count(*args: object, **options: object) -> object:
+            calls[kind] += 1
+            return function(*args, **options)
+
+        monkeypatch.setattr(owner, name, count)
+
+    for run in range(12):
+        write(tmp_path / f"{run:02}.assay", run)
+    want = []
+    for run in range(12):
+        with Store.reading(tmp_path / f"{run:02}.assay") as store:
+            frame = store.frame()
+            rated = (success_rate(part) for _, part in frame.group_by(frame["condition"] != "control"))
+            want.append({rate.count: (rate.rate, rate.interval) for rate in rated})
+    counted(sqlite3, "connect", "open")
+    counted(store_module, "signature", "check")
+    counted(library, "shares", "rate")
+    runs = Library(tmp_path)
+    lines = sorted(runs.summaries(), key=lambda line: line.name)
+    assert [{3: line.control, 6: line.rate} for line in lines] == want
+    assert calls == {"open": 12, "check": 0, "rate": 2}, "once with fixed and once with sampled starts"
+    runs.summaries()
+    assert calls["open"] == 12
+    write(tmp_path / "05.assay", 77)
+    calls["open"] = 0
+    assert runs.summaries() != lines and calls["open"] == 1
+
+
+def write(path: Path, number: int) -> None:
+    """Write a run of nine episodes; all seeds of every third run have the same start."""
+    path.unlink(missing_ok=True)
+    with Store.writing(path) as store:
+        store.plan(
+            EpisodeSpec("libero_goal/1", seed, condition=condition, start=0 if number % 3 == 0 else None)
+            for condition in ("control", "soft", "hard")
+            for seed in range(3)
+        )
+        for episode in range(9):
+            outcome = Outcome.SUCCESS if (number + 1) * 37 >> episode & 1 else Outcome.FAILURE
+            store.append(episode + 1, Episode(outcome, 1, no_trajectory()))
 
 
 def test_a_name_that_is_not_utf8_is_listed_with_the_reason(tmp_path: Path):

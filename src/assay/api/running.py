@@ -164,8 +164,8 @@ def search(
 ) -> SearchResult:
     """Find the smallest change along each axis that makes a policy fail on each task, with an interval.
 
-    ``budget``: maximum number of episodes, including controls; by default 30 per task and axis. ``level``:
-    fraction of the initial states solved without the change that the policy must still solve with it.
+    ``budget``: maximum number of episodes, including controls; by default 90 per task and axis. ``level``:
+    fraction of the controls' success rate below which success counts as lost.
     ``confidence``: confidence level of each interval. The same call resumes the search. The other keyword
     arguments are the fields of `RunOptions`. Raises DeclinedError if the observer declines to start.
     """
@@ -247,6 +247,7 @@ def audit(
                 f"stopped: {ending.reason}; run the audit again to resume once the policy is reachable"
             )
         if observer.stopping():
+            left += (len(probes) - len(runs)) * max(1, len(runs[probe].frame()))
             break
     solved = shortcuts({probe: run.frame() for probe, run in runs.items()}, least)
     return Audit(solved, {probe.name: run for probe, run in runs.items()}, left)

@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
     },
     "Plan and decide": {
         "plan": "assay.cli.run:plan",
+        "spread": "assay.cli.run:spread",
         "duel": "assay.cli.duel:duel",
         "gate": "assay.cli.duel:gate",
         "search": "assay.cli.duel:search",

@@ -53,6 +53,10 @@ class ConfirmingDisplay(RunDisplay):
         finally:
             self.__enter__()
 
+    def note(self, text: str) -> None:
+        """Print a remark about the run."""
+        say(text, aside=True)
+
 
 class CountingDisplay(ConfirmingDisplay):
     """Display with one progress bar, for runs that may end before all planned episodes are executed."""

@@ -72,9 +72,9 @@ def duel(
     """Run two policies on the same episodes, and stop as soon as it is clear which one is better.
 
     The verdict says whether B is better than A, equivalent within the margin, or worse. It is updated after every task
-    and seed, and is wrong with a probability of at most 5 %. Exit status: 0 if B is better, equivalent or not worse by
-    more than the margin; 1 if it is worse; 3 if undecided. The same command resumes an interrupted duel; with more
-    --seeds, it continues an undecided duel.
+    and seed, and is wrong with a probability of at most 5 %. It makes the most of the planned --seeds; plan as many as
+    you can afford. Exit status: 0 if B is better, equivalent or not worse by more than the margin; 1 if it is worse; 3
+    if undecided. The same command resumes an interrupted duel; with more --seeds, it extends an undecided duel.
     """
     from assay.cli.confirm import CountingDisplay
     from assay.runs.display import print_errors
@@ -119,7 +119,7 @@ def duel(
         say(f"at most {number_of(result.left, 'episode')} left: run the same command to resume", aside=True)
         raise typer.Exit(130)
     if not result.judgement.verdict.final:
-        say("undecided after all planned episodes: pass more --seeds to continue the duel", aside=True)
+        say("undecided after all planned episodes: pass more --seeds to extend the duel", aside=True)
     raise typer.Exit(result.judgement.status)
 
 
@@ -180,12 +180,12 @@ def search(
     budget: Annotated[
         int | None,
         typer.Option(
-            help="Maximum number of episodes, including controls (default: 30 per task and axis). The minimum is 12, "
+            help="Maximum number of episodes, including controls (default: 90 per task and axis). The minimum is 14, "
             "or more for a higher --level or --confidence."
         ),
     ] = None,
     level: Annotated[
-        float, typer.Option(help="Fraction of its unperturbed success below which a policy counts as broken.")
+        float, typer.Option(help="Fraction of the controls' success rate below which success counts as lost.")
     ] = 0.5,
     confidence: Annotated[float, typer.Option(help="Confidence level of each interval.")] = 0.95,
     out: cli.RunFile = None,

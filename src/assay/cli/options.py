@@ -15,6 +15,7 @@ from rich.table import Column
 from rich.text import Text
 
 from assay.errors import RenderingError, RunError
+from assay.measures import LOSS_WORTH_FINDING
 from assay.runs.options import RunOptions, option_help
 from assay.support.console import print_rows, say
 
@@ -25,6 +26,19 @@ if TYPE_CHECKING:
 PRIMITIVES = "primitives"
 _TRAINED_ON_LIBERO = ("://", "lerobot:")
 """Substrings of the addresses of policies that were probably trained on LIBERO's images."""
+
+
+DETECT_POINTS = 100 * LOSS_WORTH_FINDING
+"""Default of `Detect`."""
+Detect = Annotated[
+    float,
+    typer.Option(
+        min=1,
+        max=100,
+        metavar="POINTS",
+        help="Loss worth finding, in percentage points: recommended numbers of seeds find it with 80 % power.",
+    ),
+]
 
 
 def complete_experiment(incomplete: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, closing
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,7 +80,8 @@ def run(
     earlier = f" ({before} recorded before)" if before else ""
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{earlier}{rest}")
     if others > 0:
-        say(f"not executed: {number_of(others, 'planned episode')} with other tasks, seeds or conditions")
+        why = "left out by the allocation" if options.allocate else "with other tasks, seeds or conditions"
+        say(f"not executed: {number_of(others, 'planned episode')} {why}")
     if ending.reason:
         raise RunError(cli.STOPPED.format(ending.reason))
     if ending.left:
@@ -96,11 +97,79 @@ def run(
         raise typer.Exit(1)
 
 
+REPEATS = 3
+"""Default number of episodes from each start of `assay spread`."""
+
+
+@cli.run_options(
+    *(
+        "tasks",
+        "seeds",
+        "repeats",
+        "workers",
+        "assets",
+        "states",
+        "steps",
+        "replan",
+        "retry_errors",
+        "timeout",
+    ),
+    repeats=f"Number of episodes from each start, at least 2 (default: {REPEATS}).",
+)
+def spread(
+    policy: cli.PolicyAddress,
+    options: RunOptions,
+    out: cli.RunFile = None,
+    target: cli.JsonFile = None,
+    yes: cli.Yes = False,
+) -> None:
+    """Measure how much a policy's success varies without any change: by task, by start, and by chance.
+
+    Each unperturbed start is run several times with different randomness of the policy. The result shows which
+    differences between two runs are chance, and which losses a number of starts can detect. The same command resumes an
+    interrupted run.
+    """
+    from assay.api import running
+    from assay.cli.confirm import ConfirmingDisplay
+    from assay.measures.success.spread import spread as measure_spread
+    from assay.measures.success.spread import spread_tables
+    from assay.runs.display import print_errors
+    from assay.runs.execute import default_path
+    from assay.runs.store import Store
+
+    if options.repeats == 1:
+        raise RunError("--repeats 1: expected at least 2 episodes from each start")
+    options, path = (
+        replace(options, repeats=options.repeats or REPEATS),
+        out or default_path("spread", policy),
+    )
+    cli.note_primitives(policy, options.assets)
+    with ConfirmingDisplay(yes=yes) as display:
+        recorded = running.run("libero", policy, out=path, observer=display, options=options)
+    with Store.reading(path) as store:
+        if print_errors(store):
+            raise RunError("every episode ended in an error: fix the cause, then resume with --retry-errors")
+    ending = recorded.ending
+    assert ending is not None
+    if ending.reason:
+        raise RunError(cli.STOPPED.format(ending.reason))
+    if ending.left:
+        say(f"{ending.left} episodes left: run the same command to resume")
+        raise typer.Exit(130)
+    result = measure_spread(recorded.frame())
+    if target is None or not cli.write_json(result.as_json(), target):
+        for table in spread_tables(result):
+            say(table.title, "bold")
+            cli.print_table(table)
+
+
 SEED_COUNTS = (5, 10, 20, 50)
 """Numbers of seeds for which cost and power are shown in addition to the planned number."""
 
 
-@cli.run_options("tasks", "seeds", "conditions", "workers", "assets", "states", "steps", "certified")
+@cli.run_options(
+    "tasks", "seeds", "conditions", "repeats", "workers", "assets", "states", "steps", "certified"
+)
 def plan(
     experiment: cli.ExperimentAddress,
     options: RunOptions,
@@ -115,15 +184,7 @@ def plan(
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="Suggest how many seeds fit into this time: 2h, 90min.")
     ] = None,
-    detect: Annotated[
-        float | None,
-        typer.Option(
-            min=1,
-            max=100,
-            metavar="POINTS",
-            help="Suggest how many seeds are needed to detect a loss of this many percentage points.",
-        ),
-    ] = None,
+    detect: cli.Detect = cli.DETECT_POINTS,
     success: Annotated[
         float | None,
         typer.Option(
@@ -172,8 +233,7 @@ def plan(
     goals: list[tuple[str, int | None]] = []
     if limit is not None:
         goals.append((f"in {duration(limit)}", estimate.seeds_within(limit)))
-    if detect is not None:
-        goals.append((f"for a loss of {detect:g} points", estimate.seeds_for(detect / 100)))
+    goals.append((f"for a loss of {detect:g} points", estimate.seeds_for(detect / 100)))
     for goal, count in goals:
         if not count:
             say(f"{goal}: {'no number of seeds suffices' if count is None else 'not even one seed fits'}")
@@ -187,7 +247,7 @@ def plan(
         )
         size = f"{number_of(count, 'seed')}, {number_of(scaled.episodes, 'episode')}{time}"
         say(f"{goal}: {size}; {power}")
-        shown = ("conditions", "assets", "states", "workers")
+        shown = ("conditions", "repeats", "assets", "states", "workers")
         chosen = {name: getattr(options, name) for name in shown}
         command = run_command(
             experiment, policy or "POLICY", planned.settings, tasks=options.tasks, seeds=count, **chosen
@@ -239,6 +299,8 @@ def print_forecast(plan: RunPlan, estimate: Forecast, policy: str | None) -> Non
     if not estimate.tested:
         say("no episode is perturbed, so there is no loss to detect")
         return
+    if plan.options.repeats is None and plan.options.hold_start is None and plan.options.until is None:
+        print_repeats_advice(estimate)
     groups: list[tuple[str, tuple[PlannedTest, ...]]] = [
         (test.change, (test,)) for test in estimate.tested if test.named
     ]
@@ -264,6 +326,18 @@ def print_forecast(plan: RunPlan, estimate: Forecast, policy: str | None) -> Non
         "Statistical power 80 %, with Holm's correction over all tests of a report; success rate of the controls "
         f"{100 * estimate.success:.0f} % ({estimate.success_source})."
     )
+
+
+def print_repeats_advice(estimate: Forecast) -> None:
+    """Print the cost of repeated controls, and whether they are recommended."""
+    share = 100 * estimate.controls / estimate.episodes
+    cost = f"--repeats 2 adds {number_of(estimate.controls, 'control')} ({share:.0f} %)"
+    starts, differ = estimate.repeated
+    if differ:
+        reason = f"repeated controls differ in {differ} of {number_of(starts, 'start')} of earlier runs"
+        say(f"{cost}; recommended, because the policy is stochastic: {reason}")
+    elif not starts:
+        say(f"{cost}; recommended if the policy is stochastic, which assay spread measures")
 
 
 def _print_seed_counts(estimate: Forecast) -> None:

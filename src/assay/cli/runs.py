@@ -58,6 +58,7 @@ def report(
     font: cli.Font = None,
     font_size: cli.FontSize = 8.0,
     names: cli.Names = None,
+    detect: cli.Detect = cli.DETECT_POINTS,
 ) -> None:
     """Report what broke, how certain that is, and why: in the terminal, as a self-contained page, or as JSON.
 
@@ -96,7 +97,7 @@ def report(
     if out is not None:
         check_writable(out, folder=True)
     runs = name_runs([*found], label or ())
-    reports, left_out = _read(runs, near_far_rule(near_far))
+    reports, left_out = _read(runs, near_far_rule(near_far), detect / 100)
     compared = compare_suites(runs, reports) if len(reports) > 1 else []
     if target is not None:
         cli.write_json(
@@ -178,7 +179,7 @@ def _diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     yield from ((line, "") for line in (*diagnosis.explained, *diagnosis.unsure))
 
 
-def _read(runs: dict[str, Path], rule: NearFarRule) -> tuple[list[RunReport], dict[str, str]]:
+def _read(runs: dict[str, Path], rule: NearFarRule, detect: float) -> tuple[list[RunReport], dict[str, str]]:
     """Return the readable runs, and the reasons why the others cannot be read."""
     from assay.report.run_report import RunReport
 
@@ -187,7 +188,7 @@ def _read(runs: dict[str, Path], rule: NearFarRule) -> tuple[list[RunReport], di
     for name, path in runs.items():
         try:
             with working(f"measuring {path}"):
-                reports.append(RunReport.read(path, name, near_far=rule))
+                reports.append(RunReport.read(path, name, near_far=rule, detect=detect))
         except AssayError as error:
             if len(runs) == 1:
                 raise
@@ -221,6 +222,7 @@ def compare(
     Episodes match if task, seed, assets and perturbations are equal.
     """
     from assay.measures.compare import comparison_tables, robustness_figure
+    from assay.measures.ranking import ranking_table
     from assay.measures.result import MeasureError
     from assay.measures.views.wording import between, points
     from assay.report.comparison import compare_runs
@@ -246,6 +248,8 @@ def compare(
         cli.write_json(comparison.as_json(), target)
     if target == "-":
         return
+    if comparison.ranking:
+        cli.print_table(ranking_table(comparison.ranking))
     for pair in combinations(runs, 2):
         say(f"A: {pair[0]}\nB: {pair[1]}\nB - A in percentage points")
         for line in comparison.verdicts(*pair):
@@ -253,9 +257,7 @@ def compare(
         _show_contrasts(pair, (*comparison.overall, *comparison.conditions))
         drops = (*comparison.robustness, *comparison.robustness_by_condition)
         if drops := tuple(drop for drop in drops if drop.aspect == "drop"):
-            say(
-                "Loss of each run relative to its controls; a positive difference means that B is more robust"
-            )
+            say("Drop of each run relative to its controls; a positive difference means that B loses less")
             rows = [
                 (
                     drop.condition or "all changes",
@@ -314,7 +316,7 @@ def list_runs(
     rows = []
     for path in sorted(folder.rglob(f"*{SUFFIX}")):
         try:
-            with Store.reading(path) as store:
+            with Store.reading(path, whole=False) as store:
                 meta = store.meta
                 done = f"{store.done}/{store.planned}"
         except (RunError, sqlite3.Error) as error:

@@ -36,6 +36,10 @@ Label = str | int | float | bool | None
 
 CONTROL = "control"
 """Name of the unperturbed condition."""
+REPEAT_STRIDE = 1_000_000
+"""Difference between the seeds of a control and of its next repetition."""
+REPEAT = "repeat"
+"""Label of repeated controls; its value counts the repetitions, from 1."""
 OWN_LATENCY = "latency"
 """Label of conditions whose latency differs from that of their control; its value is in control steps."""
 
@@ -91,6 +95,21 @@ class EpisodeSpec:
         return f"{self.pack} {self.task}" + (
             f" {self.world_seed} {_perturbations_json(rebuilding)}" if rebuilding else ""
         )
+
+    def repeat(self, number: int) -> EpisodeSpec:
+        """Return the same episode with another random stream of the policy; 0 returns the episode itself.
+
+        The initial state is fixed, and the seed, which then varies the policy only, is above `REPEAT_STRIDE`.
+        """
+        if not number:
+            return self
+        seed, labels = self.seed + number * REPEAT_STRIDE, self.labels | {REPEAT: number}
+        return replace(self, seed=seed, start=self.world_seed, labels=labels)
+
+    @property
+    def paired_seed(self) -> int:
+        """Seed shared by perturbed episodes, their control and its repetitions."""
+        return self.world_seed if self.seed % REPEAT_STRIDE == self.start else self.seed
 
     def control(self) -> EpisodeSpec:
         """Return the unperturbed spec with the same task and seed.

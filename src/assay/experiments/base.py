@@ -139,6 +139,7 @@ class Experiment:
         pack: str | None = None,
         initial: Initial = "sampled",
         start: int | None = None,
+        repeats: int = 1,
         steps: int | None = None,
         replan: int | None = None,
         latency: int = 0,
@@ -146,12 +147,13 @@ class Experiment:
     ) -> Iterator[EpisodeSpec]:
         """Yield every episode of the design.
 
-        With a ``start``, all episodes share that initial state, and seeds affect only the policy. Raises
-        ExperimentError for options that the world does not support, and for unknown conditions.
+        With a ``start``, all episodes share that initial state, and seeds affect only the policy. Each control is
+        planned ``repeats`` times. Raises ExperimentError for options that the world does not support, and for unknown
+        conditions.
         """
         pack = self.checked_pack(pack, initial)
         for task, variants in self._select_variants(chosen):
-            for variant in (self.control(task), *variants):
+            for place, variant in enumerate((self.control(task), *variants)):
                 if variant.latency is not None and latency:
                     raise ExperimentError(f"--latency: the conditions of {self.name} already set latencies")
                 late = variant.latency or latency
@@ -175,7 +177,8 @@ class Experiment:
                         while_waiting=while_waiting if late else "play",
                     )
                     if self.keep(spec):
-                        yield self.complete(spec)
+                        spec = self.complete(spec)
+                        yield from (spec.repeat(number) for number in range(1 if place else repeats))
 
     def _select_variants(self, chosen: Iterable[Any]) -> list[tuple[Any, list[Variant]]]:
         """Return each task with its variants, or only those whose conditions are selected."""

@@ -8,3 +8,6 @@
 A result is a frozen dataclass with ``as_json()`` that includes its counts; errors are counted separately. A `Measure`
 is a function with its tables, figures and sentences; `assay.register` adds one.
 """
+
+LOSS_WORTH_FINDING = 0.2
+"""Loss of success, 0 to 1, for which plans and reports recommend a number of seeds (``--detect``, in points)."""

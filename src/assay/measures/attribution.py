@@ -42,7 +42,7 @@ from assay.measures.views.wording import (
 from assay.support.stats import regression
 from assay.support.stats.intervals import LEVEL, Interval, stratified_difference, widen_to_p
 from assay.support.stats.resampling import ENOUGH, FEWEST, percentiles, resample
-from assay.support.stats.significance import SURE, sign_flip, t_below, t_quantile, within
+from assay.support.stats.significance import SURE, least_p, sign_flip, t_below, t_quantile, within
 
 PREFIX = "factor:"
 MOST_FACTORS = 8
@@ -59,7 +59,9 @@ class FactorEffect(Result):
     """Effect on the log-odds of success, within tasks."""
     interval: Annotated[Interval, Column("95 % interval", "number")]
     p: Annotated[float, Column("p", "p")]
-    """p value of ``log_odds`` in a t test over starts."""
+    """Two-sided p value of ``log_odds`` in a t test over starts, at least 2 ** (1 - starts)."""
+    p_holm: Annotated[float | None, Column("Holm p", "p")] = None
+    """``p`` adjusted for all tests of the report (Holm), and at least the p value of the change's exact test."""
     points: float | None = None
     """Difference in success rate, -1 to 1, averaged over the other factors; None if combinations are missing."""
     points_interval: Interval | None = None
@@ -192,13 +194,14 @@ def attribution(frame: pl.DataFrame) -> Attribution:
         free = len(hits) - 1
         half = t_quantile((1 + LEVEL) / 2, free) * float(error)
         of_term = Interval(float(term) - half, float(term) + half, "student, over starts")
-        result = FactorEffect(members, float(term), of_term, 2 * t_below(-abs(term) / error, free))
+        p = max(2 * t_below(-abs(term) / error, free), least_p(len(hits)))
+        result = FactorEffect(members, float(term), of_term, p)
         if not seen:
             return result
         signs = np.prod([2 * on[:, factors.index(member)] - 1 for member in members], axis=0)
         weights = signs * 2 ** len(members) / len(on)
         middle, spread, of_points = _weighted_sum(weights, hits, counts)
-        p = 2 * t_below(-abs(middle) / spread, free)
+        p = max(2 * t_below(-abs(middle) / spread, free), least_p(len(hits)))
         return replace(result, points=middle, points_interval=of_points, points_p=p)
 
     drop_interval = interval(drop)
@@ -352,8 +355,10 @@ def effects_table(result: Attribution, report: ReportedRun) -> Table:
         "Effects on the log-odds of success",
         result.effects,
         Column("factors", value=lambda effect: " x ".join(effect.factors)),
-        *("log_odds", "interval", "p"),
-        note=f"95 % intervals: {methods(effect.interval for effect in result.effects)}.",
+        *("log_odds", "interval", "p", "p_holm"),
+        note=f"95 % intervals: {methods(effect.interval for effect in result.effects)}. p: two-sided t test over "
+        "starts. Holm p: this p adjusted for all tests of the report; an effect is at most as significant as the "
+        "exact test of its change.",
     )
 
 
@@ -376,8 +381,8 @@ def attribution_figure(result: Attribution, report: ReportedRun) -> Drawing:
     effects, shares = [], []
     for effect in result.effects:
         colour, shape = (ORANGE, "s") if len(effect.factors) > 1 else (BLUE, "o")
-        numbers = signed(effect.log_odds, 2), p_value(effect.p)
-        name, sure = " x ".join(effect.factors), effect.p < SURE
+        p = effect.p if effect.p_holm is None else effect.p_holm
+        numbers, name, sure = (signed(effect.log_odds, 2), p_value(p)), " x ".join(effect.factors), p < SURE
         effects.append(Mark(name, effect.log_odds, effect.interval, numbers, sure, colour, shape))
     for share in result.shares:
         numbers = points(-share.loss), NOT if share.share is None else f"{100 * share.share:.0f} %"
@@ -385,7 +390,7 @@ def attribution_figure(result: Attribution, report: ReportedRun) -> Drawing:
 
     def paint(figure: Figure) -> None:
         left, right = figure.subplots(1, 2)
-        heads = ("effect", "p")
+        heads = ("effect", "Holm p")
         forest(left, {"": effects}, along="effect on the log-odds of success", heads=heads, zero=0.0)
         left.set_title("Main effects and interactions")
         heads = ("points", "share")
@@ -399,7 +404,7 @@ def attribution_figure(result: Attribution, report: ReportedRun) -> Drawing:
     caption = (
         f"{plural(result.episodes, 'episode')} from {plural(result.starts, 'start')}. Left: 95 % intervals "
         f"({methods(effect.interval for effect in result.effects)}); squares: interactions "
-        f"of two factors; filled: p < {SURE:g}. Right: share of each factor in the change from all factors off to "
+        f"of two factors; filled: Holm p < {SURE:g}. Right: share of each factor in the change from all factors off to "
         f"all on, {drop}; lines: 95 % intervals ({methods(share.interval for share in result.shares)})."
     )
     if result.modelled:

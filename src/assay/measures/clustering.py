@@ -22,6 +22,8 @@ UNIT = pl.col("task").is_not_null().cast(pl.Float64)
 """Weight 1 for every row."""
 _PRIOR_STARTS = 2.0
 """Weight, as a number of starts, of the variance over all tasks when it serves as a prior for one task."""
+_FIXED = ("task", "condition")
+"""Columns within which variants are sampled if rates or differences over several conditions are compared."""
 FEWEST_VARIANTS = 4
 """Minimum number of variants, beyond the first of each task and condition, for variants to count as sampled.
 
@@ -185,32 +187,61 @@ def group_shares(rows: pl.DataFrame, hit: str, by: Sequence[str] = ()) -> list[G
     return result
 
 
-def difference(
-    rows: pl.DataFrame, first: str, second: str, weights: tuple[str, str] | None = None
-) -> tuple[Difference, float]:
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A rate relative to another one from the same rows, for example the success that a policy retains."""
+
+    value: float
+    interval: Interval
+    off: pl.Expr
+    """Contribution of a row to the error of ``value``; its sum over all rows is 0."""
+
+
+def difference(rows: pl.DataFrame, first: str, second: str) -> tuple[Difference, float]:
     """Return the difference between the rates of two columns of 0 and 1, with its Newcombe interval and standard error.
 
-    Tasks and conditions are fixed; starts and wordings are sampled. ``weights`` are two columns of 0 and 1 that
-    select the rows of each rate; by default, all rows are used.
+    Tasks and conditions are fixed; starts and wordings are sampled.
     """
-    given, names = ("task", "condition"), (first, second)
-    heavy = [UNIT if weights is None else pl.col(column).cast(pl.Float64) for column in weights or names]
-    usual, off = [], []
-    for name, weight in zip(names, heavy, strict=True):
-        total, hits = rows.select(weight=weight, hit=weight * pl.col(name)).sum().row(0)
-        usual.append(hits / total)
-        off.append(weight * (pl.col(name) - usual[-1]) / total)
-    one, other, apart = variances(
-        rows, *(value.alias(str(at)) for at, value in enumerate((*off, off[1] - off[0]))), given=given
+    rates, counts, (one, other, apart) = _rates_of(rows, first, second)
+    return intervals.newcombe(rates, counts, correlation_of(one, other, apart)), apart**0.5
+
+
+def ratio(rows: pl.DataFrame, first: str, second: str) -> Ratio | None:
+    """Return the rate of ``second`` divided by that of ``first``, with its interval; None if ``first`` is always 0.
+
+    Values are from 0 to 1. Tasks and conditions are fixed; starts and wordings are sampled.
+    """
+    if not len(rows) or not rows[first].sum():
+        return None
+    rates, counts, (one, other, apart) = _rates_of(rows, first, second)
+    interval = intervals.ratio_interval(rates, counts, correlation_of(one, other, apart))
+    assert interval is not None
+    value = rates[1] / rates[0]
+    off = (pl.col(second) - value * pl.col(first)) / (rates[0] * len(rows))
+    return Ratio(value, interval, off)
+
+
+def correlation_of(one: float, other: float, apart: float) -> float:
+    """Return the correlation of two quantities from their variances and the variance of their difference."""
+    if one * other <= 0:
+        return 0.0
+    return float(min(max((one + other - apart) / (2 * (one * other) ** 0.5), -1.0), 1.0))
+
+
+def _rates_of(
+    rows: pl.DataFrame, first: str, second: str
+) -> tuple[tuple[float, float], tuple[float, float], list[float]]:
+    """Return the rates of two columns, their effective sample sizes, and the variances of both and of their gap."""
+    rates: tuple[float, float] = rows.select(pl.col(first).mean(), pl.col(second).mean()).row(0)
+    off = [(pl.col(name) - rate) / len(rows) for name, rate in zip((first, second), rates, strict=True)]
+    spread = variances(
+        rows, *(value.alias(str(at)) for at, value in enumerate((*off, off[1] - off[0]))), given=_FIXED
     )
-    together = (one + other - apart) / (2 * (one * other) ** 0.5) if one * other > 0 else 0.0
-    counts = [
-        shares(rows.filter(weight > 0) if weights else rows, name, given=given)[()][0]
-        for name, weight in zip(names, heavy, strict=True)
-    ]
-    return intervals.newcombe(
-        (usual[0], usual[1]), (counts[0], counts[1]), min(max(together, -1.0), 1.0)
-    ), apart**0.5
+    counts = (
+        shares(rows, first, given=_FIXED)[()][0],
+        shares(rows, second, given=_FIXED)[()][0],
+    )
+    return rates, counts, spread
 
 
 def mean(rows: pl.DataFrame, column: str) -> Interval | None:
@@ -261,9 +292,10 @@ def _cluster_codes(rows: pl.DataFrame, by: Sequence[str], given: Sequence[str]) 
         return codes
 
     starts = number_combinations(START)
-    if len(starts) and number_combinations((*START, "seed")).max() > starts.max():
-        # The start is fixed, and seeds repeat a variant from it. How well repetitions agree is visible only between
-        # tasks.
+    is_held = len(starts) and number_combinations(["task"]).max() == starts.max()
+    if is_held and number_combinations((*START, "seed")).max() > starts.max():
+        # All seeds of a task share one start and repeat a variant from it. How well repetitions agree is visible only
+        # between tasks.
         given = [name for name in given if name != "task"]
     variant = ["task", *sorted({"condition", "instruction"} & set(rows.columns))]
     return [

@@ -1,9 +1,13 @@
 """Paired comparison of runs on the same episodes: success and robustness, for each pair of runs.
 
-Success is compared episode by episode. Robustness is compared in two ways, on the perturbed episodes for which
-both runs have the control: by the *drop*, perturbed success minus the control's success, and by *kept* success,
-the success rate of perturbed episodes whose control succeeds in the same run. A policy with a higher success rate
-may lose just as much of it.
+Success is compared episode by episode. Robustness is compared on two scales, on the perturbed episodes for which both
+runs have the control: by the *drop*, perturbed success minus control success, and by *retention*, perturbed success
+divided by control success. Both use the success rates over all starts. Success given that the control of the same
+start succeeded would not do: a policy with random failures has less of it than a better one, even if nothing is lost.
+
+A policy without a loss has a drop of 0 and a retention of 1, whatever its success. If there is a loss, the scales may
+disagree: of two policies that both lose a tenth of their success, the better one loses more points. Therefore a policy
+is called more robust only if both scales show it.
 """
 
 from __future__ import annotations
@@ -13,14 +17,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import combinations, product
+from operator import attrgetter
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.measures.clustering import UNIT, difference, variances
-from assay.measures.frames import PAIR, START, controls, sums, valid_rows
+from assay.measures.clustering import UNIT, Ratio, correlation_of, difference, ratio, variances
+from assay.measures.frames import PAIR, START, control_means, sums, valid_rows
+from assay.measures.ranking import FEWEST_RUNS, Ranked, rank, ranking_table
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.views.forest import MOST, Mark, forest_drawing
 from assay.measures.views.style import ORANGE, Drawing
@@ -30,8 +36,6 @@ from assay.support.stats.intervals import Interval, Z, mean_over_tasks, widen_to
 from assay.support.stats.power import POWER
 from assay.support.stats.significance import SURE, holm, least_p, normal_below, normal_quantile, sign_flip
 
-COLUMNS = ("key", "condition", "task", "seed", "start", "instruction", "outcome")
-"""Columns required by a comparison, in addition to the label ``plausible``."""
 MARGIN = 0.05
 """Largest difference in success rate, 0 to 1, that counts as irrelevant."""
 
@@ -53,8 +57,8 @@ class Aspect(StrEnum):
 
     DROP = "drop"
     """Perturbed success minus success of the control with the same task and seed."""
-    KEPT = "kept"
-    """Success rate of the perturbed episodes whose control succeeds with the same policy."""
+    RETENTION = "retention"
+    """Perturbed success divided by the success of the controls; above 1 if perturbed episodes succeed more often."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +77,8 @@ class PairContrast(Result):
     change: Annotated[float, Column("second less first", "change")]
     """Value of the second run minus value of the first; positive if the second run is better."""
     interval: Annotated[Interval, Column("95 % interval", "change")]
-    """Interval of ``change`` over starts and wordings: Student for drops, Newcombe otherwise.
+    """Interval of ``change`` over starts and wordings: Newcombe for success, Student for drops, Fieller with Wilson's
+    limits for retention.
 
     Extended to include 0 if the test is not significant.
     """
@@ -140,8 +145,11 @@ class Robustness(PairContrast):
     """Success rate of the first run's controls; a control counts once for each of its pairs."""
     second_control: float
     first_value: float
-    """Drop of the first run (negative for a loss), or the fraction of its successes that it retains."""
+    """Drop of the first run (negative for a loss), or its retention."""
     second_value: float
+    first_interval: Interval | None
+    """Interval of the first run's retention over starts; None for drops."""
+    second_interval: Interval | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +170,8 @@ class Comparison(Result):
     robustness: tuple[Robustness, ...]
     """Robustness over all changes after which success is expected; empty if the runs have no control in common."""
     robustness_by_condition: tuple[Robustness, ...]
+    ranking: tuple[Ranked, ...] = ()
+    """Ranking by success in all conditions together; empty for two runs."""
 
     @property
     def unmatched(self) -> dict[str, int]:
@@ -178,15 +188,17 @@ class Comparison(Result):
         )
 
     def verdicts(self, first: str | None = None, second: str | None = None) -> list[str]:
-        """Return sentences on success, drop and retained successes, for all pairs of runs or for one pair."""
-        contrasts: Sequence[RunContrast | Robustness] = (*self.overall, *self.robustness)
-        return [
-            _describe_contrast(contrast)
-            for overall in self.overall
-            if (first, second) in ((None, None), (pair := (overall.first, overall.second)))
-            for contrast in contrasts
-            if (contrast.first, contrast.second) == pair
-        ]
+        """Return sentences on success, drop, retention and robustness, for all pairs of runs or for one pair."""
+        sentences = []
+        for overall in self.overall:
+            pair = (overall.first, overall.second)
+            if (first, second) not in ((None, None), pair):
+                continue
+            scales = [result for result in self.robustness if (result.first, result.second) == pair]
+            sentences += [_describe_contrast(overall), *map(_describe_contrast, scales)]
+            if robust := _describe_robustness(scales):
+                sentences.append(robust)
+        return sentences
 
     def as_json(self) -> dict[str, Any]:
         """Return the comparison as plain JSON types, with the verdicts as sentences."""
@@ -230,7 +242,7 @@ def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Co
     pairs = list(combinations(enumerate(tables), 2))
     fair, nonsense = shared.filter("plausible"), shared.filter(~pl.col("plausible"))
     control = {f"_control_{run}": pl.col(f"_{run}") for run in range(len(tables))}
-    own_controls = controls(fair).select(*PAIR, **control)
+    own_controls = control_means(fair, **control)
     perturbed = fair.filter(pl.col("condition") != CONTROL).join(own_controls, on=PAIR, maintain_order="left")
 
     def by_condition(rows: pl.DataFrame) -> Groups:
@@ -244,15 +256,20 @@ def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Co
         results = (_robustness(rows, *pair, name, aspect, margin) for pair, aspect, (name, rows) in cases)
         return _decide([result for result in results if result is not None])
 
+    everything = fair if len(fair) else shared
+    overall = contrasts([(None, everything)])
+    unequal = (contrast for contrast in overall if contrast.decision in (Decision.BETTER, Decision.WORSE))
+    different = [(contrast.first, contrast.second) for contrast in unequal]
     return Comparison(
         runs=counts,
         errors={name: int((frame["outcome"] == "error").sum()) for name, frame in frames.items()},
         shared=len(shared),
-        overall=contrasts([(None, fair if len(fair) else shared)]),
+        overall=overall,
         conditions=contrasts(by_condition(fair)),
         implausible=contrasts(by_condition(nonsense)),
         robustness=robustness([(None, perturbed)]),
         robustness_by_condition=robustness(by_condition(perturbed)),
+        ranking=rank(everything, list(tables), different) if len(tables) >= FEWEST_RUNS else (),
     )
 
 
@@ -288,12 +305,13 @@ def _robustness(
     aspect: Aspect,
     margin: float,
 ) -> Robustness | None:
-    """Compare the robustness of two runs; None for kept success if a run has no successful control."""
+    """Compare the robustness of two runs; None for retention if a run has no successful control."""
     columns = (f"_{first[0]}", f"_{second[0]}", f"_control_{first[0]}", f"_control_{second[0]}")
     one, other, control, other_control = map(pl.col, columns)
+    own: list[Interval] | list[None] = [None, None]
     if aspect is Aspect.DROP:
         first_drops, second_drops = one - control, other - other_control
-        apart, weight = second_drops - first_drops, UNIT
+        apart = second_drops - first_drops
         values = [float(rows.select(drops.mean()).item()) for drops in (first_drops, second_drops)]
         # Student's interval of a mean over starts and wordings; one start in favour of each run is added, so that the
         # variance is positive.
@@ -302,16 +320,16 @@ def _robustness(
         error = (spread + 2 / (starts + 2) ** 2) ** 0.5
         interval = Interval(max(-1.0, middle - Z * error), min(1.0, middle + Z * error), "student")
     else:
-        if not rows[columns[2]].sum() or not rows[columns[3]].sum():
+        retained, other_retained = ratio(rows, columns[2], columns[0]), ratio(rows, columns[3], columns[1])
+        if retained is None or other_retained is None:
             return None
-        estimate, error = difference(rows, *columns[:2], weights=columns[2:])
-        values, interval = [estimate.first, estimate.second], estimate.interval
-        weight = (control + other_control) / 2
-        # The fraction kept by both runs together is symmetric in the runs.
-        kept = rows.select(
-            (one * control + other * other_control).sum() / (control + other_control).sum()
-        ).item()
-        apart = (other - kept) * other_control - (one - kept) * control
+        values, own = [retained.value, other_retained.value], [retained.interval, other_retained.interval]
+        interval, error = _subtract(rows, retained, other_retained)
+        # The sum over all rows is the difference between the runs. The retention of both runs together is subtracted
+        # from each, as under the hypothesis of equal retention.
+        usual, other_usual = rows[columns[2]].mean(), rows[columns[3]].mean()
+        both = rows.select((one + other).sum() / (control + other_control).sum()).item()
+        apart = (other - both * other_control) / other_usual - (one - both * control) / usual
     return Robustness(
         first=first[1],
         second=second[1],
@@ -323,8 +341,26 @@ def _robustness(
         second_control=float(rows[columns[3]].mean()),  # type: ignore[arg-type]
         first_value=values[0],
         second_value=values[1],
-        **_test(rows, apart, values[1] - values[0], interval, error, columns, weight),
+        first_interval=own[0],
+        second_interval=own[1],
+        **_test(rows, apart, values[1] - values[0], interval, error, columns),
     )
+
+
+def _subtract(rows: pl.DataFrame, first: Ratio, second: Ratio) -> tuple[Interval, float]:
+    """Return the interval of ``second - first`` from the limits of both (Newcombe's method), and its standard error."""
+    spread = variances(
+        rows,
+        *(off.alias(str(at)) for at, off in enumerate((first.off, second.off, second.off - first.off))),
+        given=("task", "condition"),
+    )
+    together, change = correlation_of(*spread), second.value - first.value
+    gaps = (
+        (first.interval.high - first.value, second.value - second.interval.low),
+        (first.value - first.interval.low, second.interval.high - second.value),
+    )
+    down, up = (math.sqrt(one**2 + other**2 - 2 * together * one * other) for one, other in gaps)
+    return Interval(change - down, change + up, "fieller-wilson"), spread[2] ** 0.5
 
 
 def _test(
@@ -334,16 +370,15 @@ def _test(
     interval: Interval,
     error: float,
     columns: Sequence[str],
-    weight: pl.Expr = UNIT,
 ) -> dict[str, Any]:
     """Return the fields that all contrasts share, from the difference between the runs in each row (``apart``).
 
-    A start is informative if one of ``columns`` has a success in it; ``weight`` is the weight of a row within its task.
+    A start is informative if one of ``columns`` has a success in it.
     """
     totals, won, counts = sums(rows, START, apart=apart, won=pl.max_horizontal(*columns), count=UNIT).T
     approximate = float(2 * normal_below(-abs(change) / error)) if error > 0 else float(change == 0)
     p = max(sign_flip(totals), approximate)
-    by_task, weights = sums(rows, ("task",), apart=apart, count=weight).T
+    by_task, weights = sums(rows, ("task",), apart=apart, count=UNIT).T
     over_tasks, p_over_tasks = mean_over_tasks(by_task, weights, interval) or (None, None)
     return {
         "starts": len(totals),
@@ -391,11 +426,11 @@ _CLAIMS: Mapping[Aspect | None, Mapping[Decision, str]] = {
         Decision.EQUIVALENT: "{first} and {second} have equal drops, to within {margin} points",
         Decision.UNDECIDED: "It is undecided whether {first} or {second} has the larger drop",
     },
-    Aspect.KEPT: {
-        Decision.BETTER: "{second} retains more of its successes than {first}",
-        Decision.WORSE: "{second} retains fewer of its successes than {first}",
-        Decision.EQUIVALENT: "{first} and {second} retain the same fraction of successes, to within {margin} points",
-        Decision.UNDECIDED: "It is undecided whether {first} or {second} retains more of its successes",
+    Aspect.RETENTION: {
+        Decision.BETTER: "{second} retains a larger fraction of its success than {first}",
+        Decision.WORSE: "{second} retains a smaller fraction of its success than {first}",
+        Decision.EQUIVALENT: "{first} and {second} retain equal fractions of their success, to within {margin} points",
+        Decision.UNDECIDED: "It is undecided whether {first} or {second} retains more of its success",
     },
 }
 """Claims, by aspect of robustness (None for success) and decision."""
@@ -406,7 +441,7 @@ def _describe_contrast(contrast: RunContrast | Robustness) -> str:
     first, second, aspect = contrast.first, contrast.second, None
     if isinstance(contrast, RunContrast):
         values = f"{second} {percent(contrast.second_rate)}, {first} {percent(contrast.first_rate)}"
-    elif (aspect := contrast.aspect) is Aspect.KEPT:
+    elif (aspect := contrast.aspect) is Aspect.RETENTION:
         values = f"{second} retains {percent(contrast.second_value)}, {first} {percent(contrast.first_value)}"
     else:
         values = (
@@ -428,9 +463,36 @@ def _describe_contrast(contrast: RunContrast | Robustness) -> str:
     return f"{text}."
 
 
+def judge_robustness(scales: Sequence[Robustness]) -> Decision:
+    """Return the decision about robustness, from the results on both scales: undecided unless both agree."""
+    decisions = {result.decision for result in scales}
+    return decisions.pop() if len(scales) == len(Aspect) and len(decisions) == 1 else Decision.UNDECIDED
+
+
+def _describe_robustness(scales: Sequence[Robustness]) -> str:
+    """Describe robustness; empty if neither scale shows a difference, or if no control is shared."""
+    if len(scales) == 1:
+        return (
+            "Retention and robustness cannot be compared, because one of the runs has no successful control."
+        )
+    different = [result for result in scales if result.decision in (Decision.BETTER, Decision.WORSE)]
+    if not different:
+        return ""
+    first, second = scales[0].first, scales[0].second
+    if (decision := judge_robustness(scales)) is not Decision.UNDECIDED:
+        degree = "more" if decision is Decision.BETTER else "less"
+        return f"{second} is {degree} robust than {first}, in points and as a fraction of its success."
+    if len(different) > 1:
+        return f"Which of {first} and {second} is more robust depends on the scale: points and fractions disagree."
+    scale = "points" if different[0].aspect is Aspect.DROP else "the fraction of its success"
+    return f"Neither is called more robust, because only the difference in {scale} is significant."
+
+
 def comparison_tables(comparison: Comparison, suffix: str = "") -> Iterator[Table]:
     """Make the tables of a comparison; ``suffix`` is appended to their file names."""
     note, title = comparison.note, "Paired comparison"
+    if comparison.ranking:
+        yield ranking_table(comparison.ranking, suffix)
     text = " ".join((*comparison.verdicts(), f"{note} Controls are included."))
     yield _contrast_table(f"comparison{suffix}", title, comparison.overall, text)
     for contrasts, place in (
@@ -459,13 +521,14 @@ def comparison_tables(comparison: Comparison, suffix: str = "") -> Iterator[Tabl
 
 
 def _robustness_table(name: str, aspect: Aspect, contrasts: Sequence[Robustness]) -> Table:
-    """Make a table of each pair's drops or retained successes, and of the difference between the two runs."""
-    title = "Successes retained by each run"
-    kind: Kind = "share"
-    definition = "Kept: success rate of the perturbed episodes whose control succeeds in the same run"
-    if aspect is Aspect.DROP:
-        title, kind = "Drop of each run", "change"
-        definition = "Drop: success rate under perturbation minus success rate of the run's controls"
+    """Make a table of each pair's drops or retentions, and of the difference between the two runs."""
+    is_drop = aspect is Aspect.DROP
+    kind: Kind = "change" if is_drop else "share"
+    own = []
+    for run in ("first", "second"):
+        own.append(Column(f"{run}'s {aspect}", kind, value=attrgetter(f"{run}_value")))
+        own += [] if is_drop else [Column("95 % interval", kind, value=attrgetter(f"{run}_interval"))]
+    title, relation = f"{aspect.capitalize()} of each run", "minus" if is_drop else "divided by"
     by_condition = contrasts[0].condition is not None
     return Table.of(
         name,
@@ -473,12 +536,12 @@ def _robustness_table(name: str, aspect: Aspect, contrasts: Sequence[Robustness]
         contrasts,
         *(["condition"] if by_condition else []),
         *("first", "second", "pairs"),
-        Column(f"first's {aspect}", kind, value=lambda contrast: contrast.first_value),
-        Column(f"second's {aspect}", kind, value=lambda contrast: contrast.second_value),
+        *own,
         *("change", "interval", "p_holm"),
-        Column("second is", value=lambda contrast: contrast.verdict),
-        note=f"{definition}. Positive difference: the second run is more robust. Intervals over starts and wordings; "
-        "Holm p: from an exact test over starts, with Holm's correction.",
+        Column(f"second's {aspect} is", value=lambda contrast: contrast.verdict),
+        note=f"{aspect.capitalize()}: success rate under perturbation {relation} that of the run's controls, over all "
+        "starts. Positive difference: the second run loses less. Intervals over starts and wordings; Holm p: from an "
+        "exact test over starts, with Holm's correction.",
     )
 
 
@@ -517,6 +580,6 @@ def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
         f"{plural(max(result.pairs for result in overall), 'pair')} of episodes. Lines: 95 % intervals over starts and "
         f"wordings. Holm p: exact test over starts with Holm's correction; filled marks: p < {SURE:g}."
     )
-    along = "difference between the drops, points (right: the second run is more robust)"
+    along = "difference between the drops, points (right: the second run loses less)"
     name, title = f"robustness{suffix}", "Comparison of robustness"
     return forest_drawing(name, title, caption, groups, along=along, heads=("Holm p",), unit="points")

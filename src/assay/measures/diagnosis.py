@@ -6,23 +6,28 @@
 Each flaw is tested as a one-sided hypothesis by a measure. Runs are pooled, and all tests form one family
 (`multiple_testing`): at most 5 % of the reports on a flawless policy claim a flaw. The degree follows from the
 interval: *mostly* means significantly more than half. A flaw is *explained* if the episodes show that another flaw
-causes it. If there are too few informative starts, the finding states how many seeds would suffice.
+causes it, and part of a general decline if all changes cost about the same. Losses that are not significant state how
+many seeds would reveal a loss worth finding.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from assay.episodes.perturbation import Change
+from assay.measures import LOSS_WORTH_FINDING
+from assay.measures.attribution import ATTRIBUTION
 from assay.measures.failure.starts import STARTS
 from assay.measures.findings import (
     HARMLESS,
     Claim,
+    Errors,
     Evidence,
     Fall,
     Finding,
@@ -35,13 +40,13 @@ from assay.measures.findings import (
 )
 from assay.measures.flaws import BY_PATH, Degree, Flaw, shown_by
 from assay.measures.measure import MEASURES, Profile, describe_flaw
-from assay.measures.multiple_testing import NAMED_SHARE, AdjustedP, adjust, least_adjusted
+from assay.measures.multiple_testing import NAMED_SHARE, AdjustedP, adjust, adjust_instead
 from assay.measures.result import Missing, attempt
 from assay.measures.sample_size import detectable, more_seeds, telling
 from assay.measures.search import FORMS, LossPattern, PatternKind, search
 from assay.measures.success.drops import AXES, CHANGES, DROPS
-from assay.measures.success.other_tasks import OTHER_TASKS
-from assay.measures.success.rates import CONTROLS, SUCCESS_RATE
+from assay.measures.success.other_tasks import OTHER_TASKS, replace_other_tasks
+from assay.measures.success.rates import MAX_ERROR_SHARE
 from assay.measures.success.task_changes import (
     TASK_CHANGES,
     TaskChanges,
@@ -49,6 +54,7 @@ from assay.measures.success.task_changes import (
     measure_task_changes,
     uneven_p,
 )
+from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import SURE, binomial_at_least
 
 OWN_FAILURES = 0.5
@@ -57,24 +63,20 @@ MISJUDGED = 0.1
 """Tolerated fraction of repeated trajectories that are not recognised as such; one in twenty is expected."""
 ABILITY = (Flaw.UNABLE, Flaw.MISSES, Flaw.KIND)
 """Flaws that are visible in unperturbed episodes and do not concern robustness."""
-_SUSPICIOUS_P = 0.2
-"""One-sided p value below which a loss is mentioned as suspicious although it is not significant.
-
-Applies to the drop over all changes (unadjusted) and to the loss under a single change (adjusted).
-"""
 _MIN_CHANGES = 3
 """Minimum number of changes for the claim that all of them cost the same."""
 
 
-def diagnose(*profiles: Profile) -> tuple[Finding, ...]:
+def diagnose(*profiles: Profile, detect: float = LOSS_WORTH_FINDING) -> tuple[Finding, ...]:
     """Diagnose one policy from the profiles of its runs, with one finding for each flaw.
 
-    Flaws that were found come first, in order of significance. If there are none, a finding says so.
+    Flaws that were found come first, in order of significance. If there are none, a finding says so. Seeds are
+    recommended for a loss of ``detect`` (0 to 1).
     """
-    return examine(*profiles)[0]
+    return examine(*profiles, detect=detect)[0]
 
 
-def examine(*profiles: Profile) -> tuple[tuple[Finding, ...], AdjustedP]:
+def examine(*profiles: Profile, detect: float = LOSS_WORTH_FINDING) -> tuple[tuple[Finding, ...], AdjustedP]:
     """Return the findings of `diagnose`, and the adjusted p values of all comparisons for `with_adjusted_p`."""
     tests, untested = _run_tests(profiles)
     values, least = [test.p for test in tests], [test.least_p for test in tests]
@@ -84,7 +86,7 @@ def examine(*profiles: Profile) -> tuple[tuple[Finding, ...], AdjustedP]:
     for flaw in dict.fromkeys((*Flaw, *(test.flaw for test in tests), *untested)):
         places = sorted(
             (place for place, test in enumerate(tests) if test.flaw == flaw),
-            key=lambda place: (least_adjusted(place, values, least) >= SURE, values[place]),
+            key=lambda place: (adjust_instead(place, least[place], values, least) >= SURE, values[place]),
         )
         if not places:
             if flaw in untested:
@@ -96,7 +98,7 @@ def examine(*profiles: Profile) -> tuple[tuple[Finding, ...], AdjustedP]:
         surer = sum(value < first.p and value < SURE / len(values) for value in values)
         best[flaw] = first = replace(first, family_factor=(len(values) - surer) / NAMED_SHARE)
         verdict, claim = Verdict.FOUND, Claim.PRESENT
-        if least_adjusted(places[0], values, least) >= SURE:
+        if adjust_instead(places[0], least[places[0]], values, least) >= SURE:
             verdict, claim = Verdict.CANNOT_TELL, Claim.TOO_FEW
         elif p >= SURE or first.size.low <= 0 or abs(first.evidence[0].value) < first.min_effect:
             verdict, claim = Verdict.NOT_FOUND, Claim.ABSENT if first.refuted else Claim.NO_SIGN
@@ -112,19 +114,30 @@ def examine(*profiles: Profile) -> tuple[tuple[Finding, ...], AdjustedP]:
     frames = [*(change.rows for change in changes), *(other.rows for other in others)]
     paired = pl.concat(frames) if frames else None
     present = {finding.flaw: best[finding.flaw] for finding in findings if finding.verdict is Verdict.FOUND}
-    findings = [_complete(finding, best.get(finding.flaw), present, paired, pooled) for finding in findings]
+    findings = [_complete(finding, present, paired, pooled) for finding in findings]
+    seeds = _count_seeds(profiles)
+    for place, finding in enumerate(findings):
+        is_unsure = finding.claim in (Claim.TOO_FEW, Claim.NO_SIGN)
+        if is_unsure and (design := _design(best[finding.flaw])) is not None:
+            findings[place] = replace(finding, more=more_seeds(detect, *design, seeds))
     patterns = search(every)
     findings += _particular_cases(patterns, present, changes)
     findings = _with_headline(findings, best, pooled, profiles)
+    errors = sum(sum(profile.errors.values()) for profile in profiles)
+    if errors > MAX_ERROR_SHARE * (done := sum(profile.done for profile in profiles)):
+        refusal = (Verdict.CANNOT_TELL, Claim.ERRORS, None, (), None)
+        findings = [finding for finding in findings if finding.flaw != Flaw.NOTHING]
+        findings.append(Finding(Flaw.NOTHING, *refusal, detail=Errors(errors, done)))
     order = list(Verdict)
     findings.sort(
         key=lambda finding: (
+            finding.claim is not Claim.ERRORS,
             finding.flaw not in (Flaw.NOTHING, Flaw.LOSS),
             order.index(finding.verdict),
             finding.p or 0.0,
         )
     )
-    return tuple(findings), _collect_p(tests, raised, patterns)
+    return tuple(findings), _collect_p(tests, raised, patterns, profiles)
 
 
 def _run_tests(profiles: Sequence[Profile]) -> tuple[list[FlawTest], dict[str, Untested]]:
@@ -152,16 +165,11 @@ def _run_tests(profiles: Sequence[Profile]) -> tuple[list[FlawTest], dict[str, U
 
 def _complete(
     finding: Finding,
-    test: FlawTest | None,
     present: Mapping[str, FlawTest],
     paired: pl.DataFrame | None,
     pooled: TaskChanges | None,
 ) -> Finding:
-    """Add a flaw's cause and tasks if it was found, or the seeds needed if its loss is not significant."""
-    if finding.claim in (Claim.TOO_FEW, Claim.NO_SIGN):
-        if test is not None and test.table is not None and -finding.evidence[0].value > HARMLESS:
-            return replace(finding, more=more_seeds(test.table, test.family_factor))
-        return finding
+    """Add a flaw's cause and tasks if it was found."""
     if finding.claim is not Claim.PRESENT:
         return finding
     causes = (flaw for flaw in present if explains(present[flaw], present[finding.flaw], paired))
@@ -223,25 +231,22 @@ def _with_headline(
 ) -> list[Finding]:
     """Add the headline to the findings, unless flaws were found that serve as the headline.
 
-    The headline is the overall drop if all changes cost about the same or no specific flaw was found. Without a
-    significant drop, it states that there is too little data or that no flaw was found.
+    The headline is the overall drop if all changes cost about the same or no specific flaw was found; changes that cost
+    no more than it are parts of it. Without a significant drop, it states that there is too little data or that no
+    flaw was found.
     """
     named = {finding.flaw for finding in findings if finding.verdict is Verdict.FOUND}
     robust = named - {*ABILITY, Flaw.LOSS}
     rest = [finding for finding in findings if finding.flaw != Flaw.LOSS]
     lost = next((finding for finding in findings if finding.flaw == Flaw.LOSS), None)
     costs = [finding for finding in rest if finding.evidence and finding.evidence[0].cost]
-    suspicious = [
-        (cost.p, place)
-        for place, cost in enumerate(costs if len(costs) > 1 else ())
-        if cost.claim in (Claim.NO_SIGN, Claim.TOO_FEW) and cost.evidence[0].value < -HARMLESS
-        if cost.p is not None and cost.p < _SUSPICIOUS_P
-    ]
-    likely = costs[min(suspicious)[1]] if suspicious else None
-    fall = _measure_fall(tests.get(Flaw.LOSS), pooled, profiles, likely)
+    suspicious = [cost for cost in costs if len(costs) > 1 and cost.is_suspicious]
+    likely = min(suspicious, key=lambda cost: cost.p or 0.0, default=None)
+    fall = _measure_fall(tests.get(Flaw.LOSS), pooled, lost, likely)
     if fall is not None and lost is not None and Flaw.LOSS in named:
         lost = replace(lost, detail=fall)
         if fall.alike_p is not None and fall.alike_p >= SURE and not robust & set(BY_PATH):
+            rest = [finding if fall.costly else _as_part(finding, lost) for finding in rest]
             kinds = {PatternKind.CONDITION.name.lower(), PatternKind.TOGETHER.name.lower()}
             rest = [  # without the losses of single conditions, which are part of it
                 finding
@@ -259,8 +264,7 @@ def _with_headline(
     seen, flaw, loss = _sensitivity(tested, tests)
     if fall is not None:
         observed = fall.control_hits / fall.control_count - fall.hits / fall.count
-        p = None if lost is None else lost.evidence[0].p
-        is_suspicious = observed > HARMLESS and p is not None and p < _SUSPICIOUS_P
+        is_suspicious = observed > HARMLESS and fall.p is not None and fall.p < SURE
         if seen is None or likely is not None or is_suspicious:
             too_few = (Verdict.CANNOT_TELL, Claim.TOO_FEW, None, (), None)
             return [*rest, Finding(Flaw.NOTHING, *too_few, detail=fall)]
@@ -276,9 +280,40 @@ def _with_headline(
         no_test = (Verdict.CANNOT_TELL, Claim.UNTESTED, None, (), None)
         return [*rest, Finding(Flaw.NOTHING, *no_test, untested=reason)]
     few = sum(finding.claim is Claim.TOO_FEW for finding in rest)
-    detail = Unnoticed(len(tested), flaw, loss, seen, few)
+    replays = tests[Flaw.MEMORISES].size.high if Flaw.MEMORISES in tests else None
+    detail = Unnoticed(len(tested), flaw, loss, seen, few, replays)
     firsts = tuple(finding.evidence[0] for finding in tested)
     return [*rest, Finding(Flaw.NOTHING, Verdict.FOUND, Claim.PRESENT, None, firsts, None, detail=detail)]
+
+
+def _as_part(finding: Finding, decline: Finding) -> Finding:
+    """Return a loss that is not larger than the general decline as a part of it, and other findings unchanged."""
+    first = finding.evidence[0] if finding.evidence else None
+    if finding.verdict is not Verdict.FOUND or first is None or not first.cost or first.interval is None:
+        return finding
+    is_larger = first.interval.high < decline.evidence[0].value
+    return finding if is_larger else replace(finding, verdict=Verdict.EXPLAINED, cause=Flaw.LOSS)
+
+
+def _count_seeds(profiles: Sequence[Profile]) -> int:
+    """Return the number of seeds so far, of the task with the most seeds."""
+    results = select_results(list(enumerate(profiles)), STARTS)[1]
+    seeds = {
+        (task, seed) for result in results for task, seed in result.rows.select("task", "seed").iter_rows()
+    }
+    return max(Counter(task for task, _ in seeds).values(), default=0)
+
+
+def _design(test: FlawTest) -> tuple[float, Interval, int, float, float] | None:
+    """Return the arguments of `detectable` that describe a test; None if it does not test the cost of a change."""
+    first = test.evidence[0]
+    usual = first.reference
+    if usual is None and first.reference_count:
+        usual = (first.reference_hits or 0) / first.reference_count
+    if not first.cost or first.interval is None or not test.least_p or usual is None:
+        return None
+    starts = round(-math.log2(test.least_p))
+    return usual, first.interval, starts, test.family_factor, max((first.count or 1) / max(starts, 1), 1.0)
 
 
 def _sensitivity(
@@ -298,20 +333,15 @@ def _sensitivity(
             for evidence in finding.evidence
             if evidence.cost and evidence.interval is not None
         )
-        usual = first.reference
-        if usual is None and first.reference_count:
-            usual = (first.reference_hits or 0) / first.reference_count
-        if test.least_p and usual is not None:
-            starts = round(-math.log2(test.least_p))
-            pairs = max((first.count or 1) / max(starts, 1), 1.0)
-            sizes.append(detectable(usual, first.interval, starts, test.family_factor, pairs))
+        if (design := _design(test)) is not None:
+            sizes.append(detectable(*design))
     seen = None if None in sizes else max((size for size in sizes if size is not None), default=None)
     widest = max(unknown, key=lambda flaw: unknown[flaw], default=None)
     return seen, widest, None if widest is None else unknown[widest]
 
 
 def _measure_fall(
-    test: FlawTest | None, pooled: TaskChanges | None, profiles: Sequence[Profile], likely: Finding | None
+    test: FlawTest | None, pooled: TaskChanges | None, lost: Finding | None, likely: Finding | None
 ) -> Fall | None:
     """Return the overall drop in success; None if it was not tested."""
     if test is None or test.table is None:
@@ -319,16 +349,13 @@ def _measure_fall(
     control, count = (test.table[name].to_numpy().astype(float) for name in ("control", "count"))
     before = int(np.rint(control / count).sum()), len(count)
     after = int(test.table["perturbed"].sum()), int(count.sum())
-    if len(profiles) == 1:  # use the counts that the report shows beside it
-        control_rate, rate = profiles[0].get(CONTROLS), profiles[0].get(SUCCESS_RATE)
-        if control_rate is not None and rate is not None:
-            before, after = (control_rate.successes, control_rate.count), (rate.successes, rate.count)
     costs = pooled.costs if pooled is not None and len(pooled.costs) >= _MIN_CHANGES else ()
     return Fall(
         *before,
         *after,
         telling=telling(test.table),
-        more=more_seeds(test.table, test.family_factor),
+        more=None if lost is None else lost.more,
+        p=test.p,
         alike_p=pooled.alike_p if pooled is not None and costs else None,
         costly=tuple(
             cost.change
@@ -381,9 +408,16 @@ def _overlap(first: LossPattern, second: LossPattern) -> bool:
 
 
 def _collect_p(
-    tests: Sequence[FlawTest], raised: Sequence[float], patterns: Iterable[LossPattern]
+    tests: Sequence[FlawTest],
+    raised: Sequence[float],
+    patterns: Iterable[LossPattern],
+    profiles: Sequence[Profile],
 ) -> dict[tuple[int, str, str], float]:
-    """Return the adjusted p value of every reported difference, by run, measure and part."""
+    """Return the adjusted p value of every reported difference, by run, measure and part.
+
+    A flaw may be tested on other episodes than those of a row: on all combinations of a factor, or on several runs.
+    The row's own p value is then adjusted in place of that test's, and is significant only if that test is.
+    """
     measures = {
         PatternKind.AXIS: AXES.name,
         PatternKind.TOGETHER: CHANGES.name,
@@ -400,10 +434,24 @@ def _collect_p(
         for pattern in patterns
         if pattern.kind in measures
     }
-    named = {
-        (run, CHANGES.name, str(whole.get(test.flaw, first.part))): p
-        for test, p in zip(tests, raised, strict=True)
-        if test.flaw != Flaw.LOSS and (first := test.evidence[0]).cost
-        for run in first.runs or (first.run,)
-    }
+    named: dict[tuple[int, str, str], float] = {}
+    values, least = [test.p for test in tests], [test.least_p for test in tests]
+    for place, test in enumerate(tests):
+        first = test.evidence[0]
+        change = str(whole.get(test.flaw, first.part))
+        for run in first.runs or (first.run,) if test.flaw != Flaw.LOSS and first.cost else ():
+            for measure, part, p in _tests_of(change, profiles[run]):
+                named[run, measure, part] = max(raised[place], adjust_instead(place, p, values, least))
     return searched | named
+
+
+def _tests_of(change: str, profile: Profile) -> Iterator[tuple[str, str, float]]:
+    """Yield the measure, the part and the p value of each row that shows the cost of a change."""
+    for drop in replace_other_tasks(profile.get(CHANGES) or (), profile.get(OTHER_TASKS)):
+        if drop.group["change"] == change and drop.p is not None:
+            yield CHANGES.name, change, drop.p
+    if (result := profile.get(ATTRIBUTION)) is not None:
+        factors = {contrast.factor for contrast in result.contrasts if contrast.change == change}
+        for effect in result.effects:
+            if len(effect.factors) == 1 and effect.factors[0] in factors:
+                yield ATTRIBUTION.name, effect.factors[0], effect.p

@@ -27,6 +27,8 @@ TOLERATED = 0.05
 """Tolerated rate of unperturbed episodes that fail, or of episodes that succeed with a nonsense instruction."""
 HARMLESS = 0.05
 """Loss of success, 0 to 1, below which a change counts as harmless."""
+SUSPICIOUS_P = 0.1
+"""Adjusted one-sided p value below which a loss is mentioned as suspicious although it is not significant."""
 
 
 class Shows(StrEnum):
@@ -177,6 +179,17 @@ class Claim(StrEnum):
     TOO_FEW = "too few starts"
     UNTESTED = "untested"
     """The runs have no episodes that test the flaw."""
+    ERRORS = "too many errors"
+    """So many episodes ended in an error that the others may not be representative."""
+
+
+@dataclass(frozen=True, slots=True)
+class Errors(Result):
+    """Episodes that ended in an error."""
+
+    count: int
+    done: int
+    """Number of recorded episodes, including errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +206,8 @@ class Unnoticed(Result):
     """Smallest loss that would be detected with 80 % power under every tested change; None if there is no such loss."""
     too_few: int = 0
     """Number of flaws that could not be tested because there are too few starts."""
+    memory: float | None = None
+    """Largest fraction of episodes with a memorised trajectory that is not excluded; None if not tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +225,9 @@ class Fall(Result):
     telling: int
     """Number of informative starts: those whose control succeeds."""
     more: MoreSeeds | None
-    """Number of seeds with which this drop would be significant; None if there is no drop or no number suffices."""
+    """Number of seeds with which a loss worth finding would be found; None if it is excluded or found already."""
+    p: float | None
+    """One-sided p value of the drop, unadjusted: how often chance alone produces such a drop."""
     alike_p: float | None
     """p value of the hypothesis that all changes cost the same; None for fewer than three single changes."""
     costly: tuple[str, ...]
@@ -255,4 +272,11 @@ class Finding(Result):
     where: Where | None = None
     """Affected tasks, if the flaw was found and there are several tasks."""
     more: MoreSeeds | None = None
-    """Number of seeds with which an observed loss would be significant; None if it already is or none suffices."""
+    """Number of seeds with which a loss worth finding would be found; None if it is excluded or found already."""
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Whether a loss was observed that is nearly significant."""
+        first = self.evidence[0] if self.claim in (Claim.NO_SIGN, Claim.TOO_FEW) and self.evidence else None
+        is_loss = first is not None and first.cost and first.value < -HARMLESS
+        return is_loss and self.p is not None and self.p < SUSPICIOUS_P

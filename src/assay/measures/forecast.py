@@ -65,6 +65,10 @@ class Forecast:
     """Changes whose cost is tested."""
     unexpected: tuple[str, ...] = ()
     """Conditions in which success is not expected, so that losses are not tested."""
+    controls: int = 0
+    """Number of planned controls, including repetitions."""
+    repeated: tuple[int, int] = (0, 0)
+    """See `EarlierRuns.repeated`."""
 
     @property
     def seconds(self) -> float | None:
@@ -156,7 +160,7 @@ def forecast(
     return Forecast(
         episodes=len(plan.specs),
         done=done,
-        seeds=len({spec.seed for spec in plan.specs}),
+        seeds=len({spec.paired_seed for spec in plan.specs}),
         certificates=needed,
         workers=plan.options.worker_count,
         pace=pace,
@@ -166,6 +170,8 @@ def forecast(
         success_source=source,
         tested=expected.changes,
         unexpected=expected.unexpected,
+        controls=sum(spec.condition == CONTROL for spec in plan.specs),
+        repeated=earlier.repeated,
     )
 
 
@@ -221,7 +227,7 @@ def expect_tests(specs: Iterable[EpisodeSpec]) -> ExpectedTests:
     searched = (  # the patterns of `search`
         sensible.filter(~pl.col("other_task"))["axis"].drop_nulls().n_unique()
         + sum(len(shown_by(change)) > 1 for change in lost["change"].unique())
-        + sensible["condition"].n_unique()
+        + sensible.filter(~pl.col("new_goal"))["condition"].n_unique()
         + (lost.select("task", "change").n_unique() if sensible["task"].n_unique() > 1 else 0)
         + (len(list(search_phrasings(0, phrasings))) if len(phrasings) else 0)
     )
@@ -261,6 +267,7 @@ def _plan_frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:
                 "milder": bool(labels.get("milder")),
                 "other_task": labels.get("change") == Change.TASK,
                 "asked": labels.get("asked_goal") is not None or labels.get("change") == Change.TASK,
+                "new_goal": labels.get("asked_goal") is not None and labels.get("asked_from") is None,
                 "far": float(labels.get("distance") or 0.0),
                 "kind": any(name.startswith(COLUMN) for name in labels),
                 **{name: str(labels[name]) if labels.get(name) is not None else None for name in text_labels},

@@ -12,7 +12,7 @@ for a joint change. Whether a changed instruction uses other names for objects i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.perturbation import Change
-from assay.episodes.spec import CONTROL
+from assay.episodes.spec import CONTROL, REPEAT_STRIDE
 from assay.errors import AssayError
 from assay.measures.result import MeasureError
 from assay.support.stats.intervals import Difference, stratified_difference, widen_to_p
@@ -40,6 +40,12 @@ PAIR = ("task", "seed")
 """Columns that a perturbed episode shares with its control."""
 START = ("task", "start")
 """Columns that identify a start; episodes with the same start are not independent."""
+CLUSTER = (*START, "seed", "condition", "instruction")
+"""Columns from which it follows which episodes are independent."""
+_PAIR_SEED = (
+    pl.when(pl.col("seed") % REPEAT_STRIDE == pl.col("start")).then(pl.col("start")).otherwise(pl.col("seed"))
+)
+"""Seed of the episodes with which a control is compared; see `EpisodeSpec.repeat`."""
 IN_ANOTHER_WORLD = pl.col("axis").str.split("+").list.contains("world").fill_null(False)
 """Whether the axis of a row includes ``world``."""
 
@@ -63,6 +69,11 @@ def valid_rows(frame: pl.DataFrame) -> pl.DataFrame:
     return rows
 
 
+def narrow(frame: pl.DataFrame, *names: str) -> pl.DataFrame:
+    """Return only these columns, where they exist: several copies of all columns of a large run exceed the memory."""
+    return frame.select(name for name in frame.columns if name in names)
+
+
 def group_rows(rows: pl.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
     """Return the groups of rows with equal values in the columns ``by``, with those values, in order of appearance.
 
@@ -71,9 +82,25 @@ def group_rows(rows: pl.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, .
     return list(rows.group_by(by, maintain_order=True)) if by else [((), rows)]
 
 
-def controls(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the control rows, one for each task and seed (the first if a plan has several)."""
-    return rows.filter(pl.col("condition") == CONTROL).unique(PAIR, keep="first", maintain_order=True)
+def controls(rows: pl.DataFrame, *, repeats: bool = False) -> pl.DataFrame:
+    """Return the control rows, one for each task and seed (the first if a plan has several).
+
+    With ``repeats``, also return the repetitions of a control, which have seeds of their own (``--repeats``).
+    """
+    chosen = rows.filter(pl.col("condition") == CONTROL).unique(PAIR, keep="first", maintain_order=True)
+    if repeats or "start" not in rows.columns:
+        return chosen
+    return chosen.filter(pl.col("seed") == _PAIR_SEED)
+
+
+def control_means(rows: pl.DataFrame, **values: pl.Expr) -> pl.DataFrame:
+    """Return the mean of each expression over a control and its repetitions, for each task and seed."""
+    chosen = controls(rows, repeats=True)
+    if "start" in rows.columns:
+        chosen = chosen.with_columns(seed=_PAIR_SEED)
+    return chosen.group_by(PAIR, maintain_order=True).agg(
+        **{name: value.mean() for name, value in values.items()}
+    )
 
 
 def guessable(frame: pl.DataFrame) -> pl.DataFrame:
@@ -91,13 +118,21 @@ def plausible(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.filter(pl.col("plausible").fill_null(True)) if "plausible" in frame.columns else frame
 
 
+def allocated_rounds(stopped: Collection[str]) -> int:
+    """Return the planned number of rounds of an allocation, from its stopped conditions; 0 without one."""
+    rules = stopped.values() if isinstance(stopped, Mapping) else ()
+    return max((int(rule.get("rounds", 0)) for rule in rules), default=0)
+
+
 def pairs(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
     """Join perturbed rows with their controls, whose columns have the prefix ``control_``.
 
-    Rows without a control are left out.
+    ``control_rate`` is the success rate of the control and its repetitions. Rows without a control are left out.
     """
     names = dict.fromkeys(("success", *columns))
     control = controls(rows).select(*PAIR, *(pl.col(name).alias(f"control_{name}") for name in names))
+    rates = control_means(rows, control_rate=pl.col("success"))
+    control = control.join(rates, on=PAIR, how="left", maintain_order="left")
     perturbed = rows.filter(pl.col("condition") != CONTROL)
     return perturbed.join(control, on=PAIR, how="inner", maintain_order="left")
 

@@ -17,6 +17,7 @@ from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import number, percent, plural, points
 from assay.support.stats.intervals import Z
 from assay.support.stats.judgement import Judgement, Line, PairVerdict, verdict_of
+from assay.support.stats.sequential import Rule
 from assay.support.stats.significance import SURE, normal_quantile
 
 
@@ -92,6 +93,7 @@ def verdict_sentences(judgement: Judgement) -> list[str]:
         )
     errors = f"; {plural(judgement.errors, 'error')} excluded" if judgement.errors else ""
     if judgement.anytime:
+        texts += _describe_rule(judgement.overall)
         planned = f"{judgement.played:,} of {judgement.planned:,} planned episodes"
         basis = f"{planned} were run{errors}. Intervals are anytime-valid"
     else:
@@ -115,6 +117,21 @@ def _describe_overall(judgement: Judgement) -> str:
         f"{percent(line.first_rate)}; "
         f"difference {points(line.change)} points ({_format_interval(line)}), {plural(line.starts, 'start')}."
     )
+
+
+def _describe_rule(line: Line) -> list[str]:
+    """Return the rule that decided a duel, and how its difference was corrected, as sentences."""
+    if line.rule is None:
+        return []
+    plan = plural(line.planned or 0, "planned start")
+    how = {
+        Rule.BOUNDARY: f"a sequential sign test with a boundary for {plan}",
+        Rule.BETS: f"bets, which hold for any number of starts ({plan})",
+    }[Rule(line.rule)]
+    texts = [f"Decided by {how}."]
+    if line.verdict is not PairVerdict.EQUIVALENT:
+        texts.append("The difference is corrected for early stopping; the rates are not.")
+    return texts
 
 
 def judgement_table(judgement: Judgement) -> Table:

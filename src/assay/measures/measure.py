@@ -9,19 +9,20 @@ The profile of a run contains the result of each measure that applies to it, or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 import polars as pl
 
+from assay.episodes.episode import Trajectory
 from assay.episodes.spec import CONTROL
 from assay.measures.failure.near_far import OURS, NearFarRule
 from assay.measures.findings import Finding, FlawTest, Profiles, Untested
 from assay.measures.flaws import ABSENT, CONSEQUENCES, Flaw, OwnFlaw
 from assay.measures.frames import label_changes, plausible
-from assay.measures.memory.paths import Paths
+from assay.measures.memory.paths import MAX_POINTS, AnyPaths, Paths, StoredPaths
 from assay.measures.result import MeasureError, Missing, attempt
 from assay.runs.store import Store
 from assay.support.plugins import Registry
@@ -48,10 +49,6 @@ class RunData:
         """All recorded episodes, one row each, as `Store.frame` returns them: labels are columns."""
         self.frame = self.whole.drop(*self.world.start_columns, strict=False)
         """All recorded episodes, without the columns that the start determines: they do not distinguish variants."""
-        self.plausible = plausible(self.frame)
-        """Rows in which success is expected."""
-        self.perturbed = self.plausible.filter(pl.col("condition") != CONTROL)
-        """Perturbed rows in which success is expected."""
         self.meta = store.meta
         """Provenance and plan of the run."""
         self.counts = store.counts()
@@ -59,17 +56,34 @@ class RunData:
         self.stopped = store.stopped
         """Conditions that were stopped early, with the stopping rule and its statistics."""
 
+    # Not kept: each copy of the rows of a large run takes a hundred megabytes.
+    @property
+    def plausible(self) -> pl.DataFrame:
+        """Rows in which success is expected."""
+        return plausible(self.frame)
+
+    @property
+    def perturbed(self) -> pl.DataFrame:
+        """Perturbed rows in which success is expected."""
+        return self.plausible.filter(pl.col("condition") != CONTROL)
+
     @cached_property
     def changed(self) -> pl.DataFrame:
         """All rows with the columns added by `label_changes`."""
         return label_changes(self.frame)
 
     @cached_property
-    def paths(self) -> Paths:
+    def paths(self) -> AnyPaths:
         """Trajectories of the end effector. Raises MeasureError if they were not loaded."""
         if not self._with_paths:
             raise MeasureError("the trajectories of the run were not loaded")
+        if self.whole["steps"].sum() > MAX_POINTS:
+            return StoredPaths(self._store.trajectories)
         return Paths.of(self._store.trajectories())
+
+    def trajectories(self, ids: Sequence[int] | None) -> Iterator[tuple[int, Trajectory]]:
+        """Yield the trajectories of episodes by id with their actions, or those of all episodes."""
+        return self._store.trajectories(ids)
 
     def attempt(self, measure: Measure[T]) -> T | Missing:
         """Return the result of a measure, or the reason why it is missing. Results are cached."""
@@ -209,8 +223,10 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "changes": "success.drops:CHANGES",
             "axes": "success.drops:AXES",
             "drops": "success.drops:DROPS",
+            "spread": "success.spread:SPREAD",
             "tasks": "success.rates:TASKS",
             "task_changes": "success.task_changes:TASK_CHANGES",
+            "task_map": "success.task_map:TASK_MAP",
             "other_tasks": "success.other_tasks:OTHER_TASKS",
             "progress": "conduct.progress:PROGRESS",
             "side_effects": "conduct.side_effects:SIDE_EFFECTS",

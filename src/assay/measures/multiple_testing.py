@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from assay.measures.attribution import ATTRIBUTION
 from assay.measures.failure.starts import STARTS
-from assay.measures.findings import one_sided_p
 from assay.measures.measure import Profile
 from assay.measures.success.drops import AXES, CHANGES, DROPS, Drop, pool_drops
 from assay.measures.success.other_tasks import OTHER_TASKS, replace_other_tasks
@@ -23,7 +22,8 @@ NAMED_SHARE = 0.8
 SEARCHED_SHARE = 1 - NAMED_SHARE
 """Fraction of the 5 % error rate allotted to patterns found by search."""
 AdjustedP = Mapping[tuple[int, str, str], float]
-"""One-sided p value, adjusted for its family, by run, measure and part (a change, an axis, a condition)."""
+"""One-sided p value of a row's own test, adjusted for its family, by run, measure and part (a change, an axis, a
+condition)."""
 
 
 def adjust(values: Sequence[float], least: Sequence[float], part: float = NAMED_SHARE) -> list[float]:
@@ -39,10 +39,9 @@ def adjust(values: Sequence[float], least: Sequence[float], part: float = NAMED_
     return raised
 
 
-def least_adjusted(place: int, values: Sequence[float], least: Sequence[float]) -> float:
-    """Return the smallest attainable adjusted p value of one test for a named flaw, given the others."""
-    bound = [*values[:place], least[place], *values[place + 1 :]]
-    return adjust(bound, least)[place]
+def adjust_instead(place: int, p: float, values: Sequence[float], least: Sequence[float]) -> float:
+    """Return the adjusted p value that one test for a named flaw would have with the unadjusted value ``p``."""
+    return adjust([*values[:place], p, *values[place + 1 :]], least)[place]
 
 
 def drops_by_axis(profile: Profile) -> tuple[Drop, ...]:
@@ -72,20 +71,15 @@ def with_adjusted_p(profile: Profile, adjusted: AdjustedP, run: int = 0) -> Prof
     for measure in (CHANGES, AXES, DROPS):
         if (drops := profile.get(measure)) is None:
             continue
-        with_p = []
         drops = (
             replace_other_tasks(drops, profile.get(OTHER_TASKS))
             if measure is not AXES
             else drops_by_axis(profile)
         )
-        for drop in drops:
-            p = own.get((measure.name, str(next(iter(drop.group.values())))))
-            if p is not None and drop.plausible:
-                # A flaw may be tested on more than this drop, for example a factor in all combinations. The drop is
-                # then not more significant than its own episodes allow.
-                drop = replace(drop, p_holm=max(p, one_sided_p(drop.change, drop.p)))
-            with_p.append(drop)
-        parts[measure.name] = tuple(with_p)
+        with_p = ((drop, own.get((measure.name, str(next(iter(drop.group.values())))))) for drop in drops)
+        parts[measure.name] = tuple(
+            replace(drop, p_holm=p) if p is not None and drop.plausible else drop for drop, p in with_p
+        )
     if (attribution := profile.get(ATTRIBUTION)) is not None:
         starts = profile.get(STARTS)
         telling = attribution.starts if starts is None else starts.count - starts.failures
@@ -93,16 +87,15 @@ def with_adjusted_p(profile: Profile, adjusted: AdjustedP, run: int = 0) -> Prof
         def widen(interval: Interval | None) -> Interval | None:  # to 0 if an exact test could not exclude 0
             return None if interval is None else widen_to_p(interval, 2.0 ** (1 - telling))
 
-        # Main effects have the p value of their change; interactions, which are searched for, are adjusted together.
-        changes = {contrast.factor: str(contrast.change) for contrast in attribution.contrasts}
-        raised = iter(holm([effect.p for effect in attribution.effects if len(effect.factors) > 1]))
+        # Effects of changes that reveal a named flaw are tested by name; the others, such as interactions, by search.
+        named = [own.get((ATTRIBUTION.name, " x ".join(effect.factors))) for effect in attribution.effects]
+        effects = list(zip(attribution.effects, named, strict=True))
+        searched = iter(holm([effect.p for effect, p in effects if p is None]))
         parts[ATTRIBUTION.name] = replace(
             attribution,
             effects=tuple(
-                replace(effect, p=min(1.0, next(raised) / SEARCHED_SHARE))
-                if len(effect.factors) > 1
-                else replace(effect, p=own.get((CHANGES.name, changes.get(effect.factors[0], "")), effect.p))
-                for effect in attribution.effects
+                replace(effect, p_holm=min(1.0, next(searched) / SEARCHED_SHARE) if p is None else p)
+                for effect, p in effects
             ),
             drop_interval=widen(attribution.drop_interval),
             shares=tuple(replace(share, interval=widen(share.interval)) for share in attribution.shares),

@@ -13,7 +13,7 @@ from enum import StrEnum
 import numpy as np
 import polars as pl
 
-from assay.measures.findings import Profiles, one_sided_p, select_results
+from assay.measures.findings import Profiles, select_results
 from assay.measures.flaws import shown_by
 from assay.measures.multiple_testing import SEARCHED_SHARE, adjust, drops_by_axis
 from assay.measures.sample_size import least_one_sided, loss_p, telling
@@ -79,12 +79,13 @@ def search(profiles: Profiles) -> tuple[LossPattern, ...]:
             PatternKind.TOGETHER: [drop for drop in changes if len(shown_by(str(drop.group["change"]))) > 1],
             PatternKind.CONDITION: replace_other_tasks(profile.get(DROPS) or (), profile.get(OTHER_TASKS)),
         }
-        for kind, drop in ((kind, drop) for kind, drops in kinds.items() for drop in drops if drop.plausible):
+        tested = ((kind, drop) for kind, drops in kinds.items() for drop in drops if drop.plausible)
+        for kind, drop in ((kind, drop) for kind, drop in tested if drop.p is not None):
             what = str(next(iter(drop.group.values())))
             change = what if kind is PatternKind.TOGETHER else ""
             counts = drop.both + drop.only_perturbed, drop.pairs, drop.both + drop.only_control, drop.pairs
-            p, least = one_sided_p(drop.change, drop.p), least_one_sided(telling(drop.table))
-            patterns.append(LossPattern(kind, run, "", what, change, counts, p, least))
+            least = least_one_sided(telling(drop.table))
+            patterns.append(LossPattern(kind, run, "", what, change, counts, drop.p_loss, least))
     runs, results = select_results(profiles, TASK_CHANGES)
     rows = pl.concat(result.rows for result in results) if results else None
     if rows is not None and rows["task"].n_unique() > 1:

@@ -8,8 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from assay.episodes.perturbation import Change
 from assay.measures.failure.starts import Ability
-from assay.measures.findings import Claim, Evidence, Fall, Finding, Shows, Unnoticed, Untested, Verdict
+from assay.measures.findings import (
+    Claim,
+    Errors,
+    Evidence,
+    Fall,
+    Finding,
+    Shows,
+    Unnoticed,
+    Untested,
+    Verdict,
+)
 from assay.measures.flaws import LACKING, Degree, Flaw
 from assay.measures.measure import MEASURES, describe_flaw
 from assay.measures.memory.memorisation import CalledBy, Calls
@@ -104,7 +115,8 @@ def format_finding(finding: Finding) -> Sentence:
         caveat = f"no change costs significantly more than another ({p_phrase(fall.alike_p)})"
         return Sentence("Declines equally under all changes", evidence, caveat)
     if finding.cause is not None:
-        caveat = f"explained by: {lower_claim(finding.cause)}"
+        is_part = finding.cause == Flaw.LOSS
+        caveat = "part of the general decline" if is_part else f"explained by: {lower_claim(finding.cause)}"
     tasks, where = "", finding.where
     if where is not None and where.uneven_p is not None and where.uneven_p < SURE:
         tasks = f"the loss differs between the {where.of} tasks ({p_phrase(where.uneven_p)})"
@@ -145,7 +157,17 @@ def _no_flaw(finding: Finding) -> Sentence:
         if detail.flaw is not None and detail.loss is not None:
             widest = f"95 % intervals; the widest: {lower_claim(detail.flaw)}"
             caveat = f"a loss of up to {100 * detail.loss:.0f} points cannot be excluded ({widest})"
+        if detail.memory is not None:
+            replays = f"memorised trajectories in up to {100 * detail.memory:.0f} % of episodes"
+            caveat += f", nor can {replays}" if caveat else f"{replays} cannot be excluded (95 % interval)"
         return Sentence(claim, "", caveat)
+    if isinstance(detail, Errors):
+        share = f"{format_counts(detail.count, detail.done)} episodes ({percent(detail.count / detail.done)})"
+        reason = (
+            f"{share} ended in an error, which may hide failures, so no conclusion is drawn from the others"
+        )
+        advice = "fix the cause and repeat these episodes with --retry-errors"
+        return Sentence("Too many errors", reason, advice)
     if not isinstance(detail, Fall):
         reason = "tests compare perturbed episodes with their controls, some of which must succeed"
         return Sentence(
@@ -154,20 +176,28 @@ def _no_flaw(finding: Finding) -> Sentence:
         )
     before = format_counts(detail.control_hits, detail.control_count)
     after = format_counts(detail.hits, detail.count)
-    claim, purpose = f"Success fell from {before} to {after}", "identify a cause"
-    if detail.hits * detail.control_count >= detail.control_hits * detail.count:
+    is_drop = detail.hits * detail.control_count < detail.control_hits * detail.count
+    claim, purpose = f"No significant drop ({before} unperturbed, {after} perturbed)", "detect a large drop"
+    if is_drop and detail.p is not None and detail.p < SURE:
+        claim, purpose = f"Success fell from {before} to {after}", "identify a cause"
+    elif not is_drop:
         claim = f"No drop was observed ({before} unperturbed, {after} perturbed)"
-        purpose = "detect even a large drop"
     starts = plural(detail.control_count, "start")
     if detail.telling < detail.control_count:
         starts = f"{detail.telling:,} of {starts} can show a loss (the control succeeds),"
     else:
         starts += " is" if detail.control_count == 1 else " are"
+    caveats = []
+    if is_drop and detail.p is not None:
+        runs = f"{100 * detail.p:.0f}" if detail.p >= 0.01 else "fewer than 1"
+        caveats.append(f"chance alone produces such a drop in {runs} of 100 runs")
     if detail.likely is not None and detail.likely_p is not None:
-        cause = f"{lower_claim(detail.likely)} ({p_phrase(detail.likely_p)})"
-        purpose = f"identify a cause; the most likely one is: {cause}"
-    advice = "; use at least 2 seeds" if detail.control_count == 1 else ""
-    return Sentence(claim, "", f"{starts} too few to {purpose}{advice}")
+        cause = f"{lower_claim(detail.likely)} ({p_phrase(detail.likely_p)}, adjusted for all tests)"
+        caveats.append(f"the most suspicious loss, which is not significant: {cause}")
+    else:
+        caveats.append(f"{starts} too few to {purpose}")
+    caveats += ["use at least 2 seeds"] if detail.control_count == 1 else []
+    return Sentence(claim, "", "; ".join(caveats))
 
 
 def lower_claim(flaw: str) -> str:
@@ -373,7 +403,7 @@ def describe_ability(ability: Ability) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SeedsWanted:
-    """Recommended number of seeds, with which an observed loss would be significant."""
+    """Recommended number of seeds, with which a loss worth finding would be found."""
 
     needed: int
     """Total number of seeds."""
@@ -382,29 +412,25 @@ class SeedsWanted:
 
 
 def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
-    """Return the number of seeds with which the most important observed loss would be significant.
+    """Return the number of seeds with which a loss worth finding would be found where one is suspected.
 
-    This is the loss from the most likely cause of a drop, else the drop itself, else all losses that are not
-    significant. None if no reasonable number of seeds suffices.
+    It is suspected under the changes with a suspicious loss, or over all changes. None if nothing is suspicious, and if
+    such a loss is excluded, would already be found, or takes an unreasonable number of seeds.
     """
-    unsure = [finding for finding in findings if finding.more is not None]
-    overall = None
-    for finding in findings:
-        if finding.flaw == Flaw.NOTHING and isinstance(finding.detail, Fall):
-            likely = [other for other in unsure if other.flaw == finding.detail.likely]
-            overall = None if likely else finding.detail.more
-            unsure = likely or unsure
-    needs = [overall] if overall else [finding.more for finding in unsure if finding.more is not None]
-    if not needs:
+    overall = next((finding.detail for finding in findings if isinstance(finding.detail, Fall)), None)
+    unsure = [finding for finding in findings if finding.is_suspicious]
+    if overall is not None and overall.likely is not None:
+        unsure = [finding for finding in unsure if finding.flaw == overall.likely]
+    needs = [(finding.more, finding) for finding in unsure if finding.more is not None]
+    more, what = None if overall is None or unsure else overall.more, " over all changes"
+    if needs:
+        more, finding = max(needs, key=lambda need: need[0].needed)
+        first = finding.evidence[0]
+        what = f" {describe_change(Change.TASK if first.measure == 'other_tasks' else first.part)}"
+    if more is None:
         return None
-    most = max(needs, key=lambda more: more.needed)
-    what, size = "this drop", "it is as large as observed"
-    if len(needs) > 1:
-        what, size = "all losses that are not significant", "they are as large as observed"
-    elif not overall:
-        what = f"the loss {describe_change(unsure[0].evidence[0].part)}"
-    text = f"With {plural(most.more, 'more seed')}, {what} would be significant with a probability of 80 % if {size}"
-    return SeedsWanted(most.needed, text)
+    text = f"With {plural(more.more, 'more seed')}, a loss of {100 * more.loss:g} points{what} would be found"
+    return SeedsWanted(more.needed, f"{text} with a probability of 80 %")
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,7 +448,7 @@ class Diagnosis:
     in_brief: str
     """Claims of the sentences in ``found``, without their evidence."""
     seeds: SeedsWanted | None = None
-    """Number of seeds with which the observed losses would be significant; None if there are no such losses."""
+    """Number of seeds with which a suspected loss would be found; None if no more seeds are recommended."""
     untested: Mapping[str, str] = field(default_factory=dict)
     """Reason why each untested flaw was not tested, by flaw."""
 
@@ -432,6 +458,10 @@ class Diagnosis:
         texts: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
         untested: dict[str, str] = {}
         first, unsure, claims = [], [], []
+        if findings and findings[0].claim is Claim.ERRORS:
+            refusal, *sentences = map(format_finding, findings)
+            others = tuple(sentence.text for sentence in sentences)
+            return cls((refusal.text,), (), (), others, f"{refusal.claim}.")
         for finding in findings:
             sentence = format_finding(finding)
             if finding.flaw == Flaw.NOTHING:
@@ -441,7 +471,7 @@ class Diagnosis:
                 claims.append(sentence.claim)
             if finding.untested is not None:
                 untested[str(finding.flaw)] = _reason_untested(finding.untested)
-            elif finding.more is not None:
+            elif finding.is_suspicious:
                 unsure.append(sentence.text)
             else:
                 texts[finding.verdict].append(sentence.text)

@@ -102,5 +102,5 @@ def summarise(store: Store) -> Summary:
     drop = None
     with suppress(MeasureError):
         rows = sensible.with_columns(all_changes=pl.lit("all"))
-        (drop,) = drops(rows, ("all_changes",), resampling=False, stopped=tuple(stopped))
+        (drop,) = drops(rows, ("all_changes",), resampling=False, stopped=stopped)
     return Summary(shares, drop, len(frame), int((frame["outcome"] == "error").sum()))

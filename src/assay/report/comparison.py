@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from assay.errors import RunError
-from assay.measures.compare import COLUMNS, MARGIN, Comparison, compare
+from assay.measures.compare import MARGIN, Comparison, compare
 from assay.measures.result import Missing, Result, attempt
 from assay.report.run_report import FORMAT, UNREADABLE, RunReport
 from assay.runs.provenance import lateness
@@ -63,7 +63,6 @@ def read_outcomes(path: Path) -> pl.DataFrame:
     """Read the episode columns that a comparison needs. Raises RunError if the run cannot be read."""
     with Store.reading(path) as store:
         try:
-            frame = store.frame()
-            return frame.select(*COLUMNS, *({"plausible"} & set(frame.columns)))
+            return store.outcome_frame()
         except UNREADABLE as error:
             raise RunError(f"{path}: damaged: {error}") from None

@@ -16,6 +16,7 @@ import polars as pl
 
 from assay.episodes import Traits
 from assay.errors import RunError
+from assay.measures import LOSS_WORTH_FINDING
 from assay.measures.diagnosis import examine
 from assay.measures.failure.failures import FAILURES, SAMPLE_SIZES, TaskPaths
 from assay.measures.failure.near_far import OURS, NearFarFailures, NearFarRule
@@ -30,7 +31,7 @@ from assay.runs.provenance import lateness
 from assay.runs.store import Store
 from assay.support.plugins import load_plugins
 
-FORMAT = 2
+FORMAT = 3
 """Version of the JSON object, incremented when the meaning of a key changes."""
 UNREADABLE = (sqlite3.DatabaseError, zlib.error, UnicodeDecodeError, json.JSONDecodeError)
 """Exceptions raised when reading a damaged file."""
@@ -95,22 +96,31 @@ class RunReport:
     """Label of the policy, or its address if it has no label."""
     title: str
     """Title of the report: policy and experiment."""
+    detect: float
+    """Loss of success, 0 to 1, for which seeds are recommended."""
     only_errors: bool
     """Whether every finished episode ended in an error, so that nothing can be measured."""
     conclusions: Diagnosis
     """Diagnosis in sentences; if every episode ended in an error, the error messages."""
 
     @classmethod
-    def read(cls, path: Path, name: str | None = None, *, near_far: NearFarRule = OURS) -> Self:
+    def read(
+        cls,
+        path: Path,
+        name: str | None = None,
+        *,
+        near_far: NearFarRule = OURS,
+        detect: float = LOSS_WORTH_FINDING,
+    ) -> Self:
         """Read and measure a run, leaving out damaged parts. Raises RunError if it cannot be read."""
         with Store.reading(path) as store:
             try:
-                return cls._measure(store, name or path.stem, near_far)
+                return cls._measure(store, name or path.stem, near_far, detect)
             except UNREADABLE as error:
                 raise RunError(f"{path}: damaged: {error}") from None
 
     @classmethod
-    def _measure(cls, store: Store, name: str, near_far: NearFarRule) -> Self:
+    def _measure(cls, store: Store, name: str, near_far: NearFarRule, detect: float) -> Self:
         meta, damage = store.meta, ""
         paths: tuple[TaskPaths, ...] = ()
         problems = load_plugins(meta.get("plugins", ()))
@@ -131,7 +141,7 @@ class RunReport:
             refused[str(reason)] += 1
             if condition not in planned:
                 refused_whole.setdefault(str(condition), Counter())[str(reason)] += 1
-        findings, adjusted = examine(results)
+        findings, adjusted = examine(results, detect=detect)
         policy = str(meta.get("label") or meta.get("policy", "unknown policy"))
         title, late = f"{policy} on {meta.get('experiment', 'unknown experiment')}", lateness(meta)
         conclusions = Diagnosis.of(findings)
@@ -159,6 +169,7 @@ class RunReport:
             file=str(store.path),
             policy=policy,
             title=f"{title} ({late})" if late else title,
+            detect=detect,
             only_errors=only_errors,
             conclusions=conclusions,
         )

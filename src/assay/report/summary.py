@@ -28,6 +28,10 @@ MAX_LISTED = 3
 LOW_CONTROL_RATE = 0.2
 """Success rate of the controls below which few losses can be observed."""
 DEFAULT_ASSETS = "primitives"
+FIXED_SEEDS = (
+    "Extend the run once, to this number: p values assume a number of seeds that was fixed beforehand:"
+)
+"""Why a run should not be extended until a loss is significant."""
 
 
 def describe_results(profile: Profile) -> tuple[list[str], list[KeyNumber]]:
@@ -143,7 +147,8 @@ def advice(report: RunReport) -> list[Advice]:
     has_command = any(step.command for step in steps)
     # An adaptive search chooses its episodes itself, so that seeds cannot be added.
     if wanted is not None and not (has_command or is_search) and report.profile.get(STARTS) is not None:
-        steps.append(Advice(f"{wanted.text}:", command_for_more(report, seeds=wanted.needed)))
+        text = f"{wanted.text}. {FIXED_SEEDS}"
+        steps.append(Advice(text, command_for_more(report, seeds=wanted.needed)))
     if report.meta.get("imported"):  # not made by an Assay command
         return [Advice(f"{step.text.rstrip(':.')}.") for step in steps]
     return steps
@@ -234,5 +239,5 @@ def joint_diagnoses(reports: Sequence[RunReport]) -> dict[str, Diagnosis]:
         if len(runs) > 1:
             name = ", ".join(filter(None, (runs[0].policy, lateness(runs[0].meta))))
             title = f"{name}, from {listed([run.name for run in runs])} together"
-            diagnoses[title] = Diagnosis.of(diagnose(*(run.profile for run in runs)))
+            diagnoses[title] = Diagnosis.of(diagnose(*(run.profile for run in runs), detect=runs[0].detect))
     return diagnoses

@@ -11,6 +11,7 @@ from assay.episodes.spec import EpisodeSpec
 from assay.errors import RunError
 from assay.runs.executor import Died, Done, Executor
 from assay.runs.options import Retry
+from assay.runs.schedulers.allocate import AllocatingScheduler
 from assay.runs.schedulers.plan import Scheduler
 from assay.runs.schedulers.until import UntilScheduler, parse_until
 from assay.runs.store import PlannedEpisode, Store
@@ -46,6 +47,7 @@ def drive(
     entries: Sequence[PlannedEpisode] | None = None,
     retry: Retry = "transient",
     until: str | None = None,
+    allocate: bool = False,
     stopping: Callable[[], bool] = lambda: False,
     watch: Watch = lambda spec, episode: None,
 ) -> Ending:
@@ -55,7 +57,9 @@ def drive(
     """
     remaining = store.todo(retry=retry)
     entries = remaining if entries is None else entries
-    if until is None:
+    if allocate:
+        scheduler: Scheduler = AllocatingScheduler(store, entries, remaining)
+    elif until is None:
         scheduler = Scheduler(store, entries)
     else:
         scheduler = UntilScheduler(store, parse_until(until), entries, remaining)

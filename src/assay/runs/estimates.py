@@ -10,6 +10,8 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from assay.episodes import CONTROL, Outcome, Policy
 from assay.errors import AssayError, RunError
 from assay.runs.certificates import CertificateCache, claims
@@ -44,12 +46,14 @@ class EpisodePace:
 
 @dataclass(frozen=True, slots=True)
 class EarlierRuns:
-    """Pace and success rate in earlier runs of a policy."""
+    """Pace, success rate and randomness in earlier runs of a policy."""
 
     pace: EpisodePace | None
     success: float | None
     """Success rate on the controls in these runs."""
     controls: int
+    repeated: tuple[int, int] = (0, 0)
+    """Number of starts with repeated controls, and of those whose repetitions differ in outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ def earlier_runs(policy: str, pack: str, folders: Iterable[Path], steps: int | N
     """Return the mean episode duration and the success rate on controls in earlier runs with these settings."""
     files = {file for folder in folders if folder.is_dir() for file in folder.glob(f"*{SUFFIX}")}
     count, seconds, runs, wins, controls = 0, 0.0, 0, 0, 0
+    repeated = np.zeros(2, int)
     for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)[:MAX_RUNS]:
         try:
             with Store.reading(file) as store:
@@ -82,15 +87,17 @@ def earlier_runs(policy: str, pack: str, folders: Iterable[Path], steps: int | N
                     continue
                 done, took = store.seconds()
                 rates = {row["condition"]: row for row in store.counts().iter_rows(named=True)}
+                noise = store.repeated_controls()
         except (AssayError, sqlite3.Error, ValueError):  # not a run
             continue
         count, seconds, runs = count + done, seconds + took, runs + 1
+        repeated += noise
         if CONTROL in rates:
             wins += rates[CONTROL]["success"]
             controls += rates[CONTROL]["success"] + rates[CONTROL]["failure"]
     source = f"mean of {count:,} episodes of {number_of(runs, 'earlier run')} of this policy"
     pace = EpisodePace(seconds / count, source) if count else None
-    return EarlierRuns(pace, wins / controls if controls else None, controls)
+    return EarlierRuns(pace, wins / controls if controls else None, controls, tuple(repeated.tolist()))
 
 
 def time_episodes(plan: RunPlan, policy: str | Policy, count: int = SAMPLE) -> EpisodePace | str:

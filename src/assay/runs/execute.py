@@ -47,6 +47,11 @@ class Observer:
         """Return whether to start the run; called before anything is executed or written to the run's file."""
         return self.inner is None or self.inner.approve(plan)
 
+    def note(self, text: str) -> None:
+        """Called with a remark about the run before it starts."""
+        if self.inner is not None:
+            self.inner.note(text)
+
     def certifying(self, wanted: int) -> None:
         """Called when the certification of ``wanted`` scenes starts."""
         if self.inner is not None:
@@ -140,6 +145,7 @@ def execute(
             entries=entries,
             retry=options.retry,
             until=options.until,
+            allocate=options.allocate,
             stopping=observer.stopping,
             watch=observer.episode,
         )

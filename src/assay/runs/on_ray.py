@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from assay.runs.schedulers.plan import Scheduler
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE
 from assay.support.extras import require
 from assay.support.files import CACHE_VARIABLE
-from assay.support.processes import environment, environment_of_others
+from assay.support.processes import environment, environment_of_others, start_watcher
 
 LOCAL = "local"
 """Address for which a run starts Ray on this machine."""
@@ -38,6 +39,8 @@ LEAN = {
     "RAY_worker_niceness": "0",
 }
 """Environment variables that disable monitoring and low worker priority (niceness 15) in a local Ray instance."""
+MARK = "ASSAY_RAY_SESSION"
+"""Environment variable that identifies the processes of a local Ray instance."""
 PASSED_ON = (LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE, CACHE_VARIABLE, "LP_NUM_THREADS")
 """Environment variables that are passed from the driver to the actors.
 
@@ -66,6 +69,7 @@ class RayActors(WorkerPool):
         self._ray: Any = ray
         self._address = address
         self._is_ours = False
+        self._watcher: subprocess.Popen[bytes] | None = None
         self._is_growing = workers is None and address != LOCAL
         if self._is_growing:
             self._connect()
@@ -92,13 +96,19 @@ class RayActors(WorkerPool):
                 for name, value in LEAN.items():
                     os.environ.setdefault(name, value)
                 with environment_of_others():
-                    self._ray.init(
-                        LOCAL,
-                        num_cpus=self.workers,
-                        include_dashboard=False,
-                        object_store_memory=STORE_MEMORY,
-                        **quiet,
-                    )
+                    mark = os.environ[MARK] = f"{os.getpid()}-{time.time_ns()}"
+                    try:
+                        # Ray's agents live for up to a minute if Ray is killed.
+                        self._watcher = start_watcher(f"{MARK}={mark}")
+                        self._ray.init(
+                            LOCAL,
+                            num_cpus=self.workers,
+                            include_dashboard=False,
+                            object_store_memory=STORE_MEMORY,
+                            **quiet,
+                        )
+                    finally:
+                        del os.environ[MARK]
             else:
                 self._ray.init(self._address, **quiet)
         except Exception as error:  # Ray raises errors of all its parts
@@ -178,6 +188,8 @@ class RayActors(WorkerPool):
         if self._is_ours:
             self._ray.shutdown()
             self._is_ours = False
+            if self._watcher is not None:
+                self._watcher.communicate()  # it kills what is left of Ray
 
 
 class _Actor:

@@ -50,6 +50,8 @@ class RunOptions:
     """Folder with LIBERO's stored initial states, used instead of sampled ones."""
     hold_start: int | None = field(default=None, metadata={"minimum": 0, "metavar": "K"})
     """Start every episode from initial state K, so that the seeds vary only the policy's randomness."""
+    repeats: int | None = field(default=None, metadata={"minimum": 1, "metavar": "K"})
+    """Number of times to run each control, with different randomness of the policy (default: 1)."""
     steps: int | None = field(default=None, metadata={"minimum": 1})
     """Maximum number of control steps per episode (default: the task's horizon)."""
     replan: int | None = field(default=None, metadata={"minimum": 1})
@@ -62,6 +64,8 @@ class RunOptions:
     """Number of times to retry an episode that ended in an error."""
     until: str | None = field(default=None, metadata={"metavar": "RULE"})
     """Rule for stopping a condition early: half-width=0.05, decided=0.8, or differs=0.05 (from the control)."""
+    allocate: bool = False
+    """Give the next episodes to conditions and tasks in which a loss is still open, and stop the others."""
     video: Videos | None = None
     """Write videos of failed episodes (`failures`) or of all episodes (`all`)."""
     ray: str | None = field(default=None, metadata={"metavar": "ADDRESS"})
@@ -127,12 +131,14 @@ class RunOptionsDict(TypedDict, total=False):
     assets: str | None
     states: str | Path | None
     hold_start: int | None
+    repeats: int | None
     steps: int | None
     replan: int | None
     latency: int | str
     while_waiting: Waiting | None
     retries: int
     until: str | None
+    allocate: bool
     video: Videos | None
     ray: str | None
     certified: bool | None

@@ -11,8 +11,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from assay import __version__
-from assay.episodes import EpisodeSpec, Initial, Perturbation, Policy
+from assay.episodes import CONTROL, EpisodeSpec, Initial, Perturbation, Policy
 from assay.episodes.latency import check_latency
+from assay.episodes.spec import REPEAT_STRIDE
 from assay.episodes.stepwise import NOT_HERE
 from assay.errors import PolicyError, RunError
 from assay.experiments import Experiment, load_experiment
@@ -68,6 +69,10 @@ class RunPlan:
         tasks = design.choose(options.tasks)
         if options.until is not None:
             parse_until(options.until)
+        if options.allocate and (options.until is not None or options.shard is not None):
+            raise RunError(
+                "--allocate cannot be combined with --until, or with --shard: it needs all episodes"
+            )
         initial: Initial = "sampled" if options.states is None else "stored"
         pack = design.checked_pack(options.assets, initial)
         certified = design.certified if options.certified is None else options.certified
@@ -101,13 +106,21 @@ class RunPlan:
             settings["reference_times"] = (
                 "demonstrator" if times is None else f"people: {times.file} {times.digest}"
             )
+        seeds = design.seeds if options.seeds is None else options.seeds
+        if options.repeats is not None and options.repeats > 1:
+            if options.hold_start is not None or options.until is not None:
+                other = "--until" if options.hold_start is None else "--hold-start"
+                raise RunError(f"--repeats cannot be combined with {other}, which counts every seed once")
+            if max(seeds) >= REPEAT_STRIDE:
+                raise RunError(f"--repeats: expected seeds below {REPEAT_STRIDE:,}, got {max(seeds)}")
         specs = list(
             design.plan(
                 tasks,
-                design.seeds if options.seeds is None else options.seeds,
+                seeds,
                 pack=pack,
                 initial=initial,
                 start=options.hold_start,
+                repeats=options.repeats or 1,
                 steps=options.steps,
                 replan=options.replan,
                 latency=options.latency,
@@ -119,6 +132,8 @@ class RunPlan:
             settings["while_waiting"] = options.while_waiting or "play"
         elif options.while_waiting is not None:
             raise RunError("--while-waiting requires a --latency above 0")
+        if options.allocate and not {CONTROL} < {spec.condition for spec in specs}:
+            raise RunError(f"--allocate: {design.name} has no perturbed condition with a control")
         if options.states is not None:
             world.check_states(specs, options.states)
         plugins = plugins_used(experiment, design, pack, specs)

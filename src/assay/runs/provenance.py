@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any
 
 from assay.errors import RunError
@@ -120,8 +119,8 @@ FIRST = ("experiment", "conditions", "policy", "label", "settings", "world", "pa
 """Metadata values that are listed first."""
 MAX_LISTED = 10
 """Maximum length of a list that is shown in full; for a longer list, only the length is shown."""
-MAX_ENTRIES, MAX_CHARACTERS = 200, 1_000
-"""Maximum number of entries of a mapping that are shown, and maximum length of a value."""
+MAX_VALUES, MAX_CHARACTERS = 100, 1_000
+"""Maximum number of values that are shown, and maximum length of one; Assay itself records about twenty."""
 _DIGEST = re.compile(r"\b[0-9a-f]{16,}\b")
 
 
@@ -135,8 +134,9 @@ def describe_meta(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
         values["world"] = (values["world"] or {}).get("name")
     if "started" in values:
         values["started"] = in_utc(str(values["started"] or ""))
-    texts = {name.replace("_", " "): _text(value) for name, value in values.items()}
-    return [(name, text) for name, text in texts.items() if text]
+    texts = {name.replace("_", " "): _text(values[name]) for name in [*values][:MAX_VALUES]}
+    left_out = [("...", f"and {count} more values")] if (count := len(values) - MAX_VALUES) > 0 else []
+    return [(name, text) for name, text in texts.items() if text] + left_out
 
 
 def in_utc(time: str) -> str:
@@ -163,7 +163,9 @@ def _text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        parts = {name: _text(part) for name, part in islice(value.items(), MAX_ENTRIES)}
+        if len(value) > MAX_VALUES:
+            return f"{len(value)} values"
+        parts = {name: _text(part) for name, part in value.items()}
         return ", ".join(f"{name}={part}" for name, part in parts.items() if part)
     if isinstance(value, list | tuple):
         return ", ".join(map(_text, value)) if len(value) <= MAX_LISTED else f"{len(value)} values"

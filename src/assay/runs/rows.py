@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 import zlib
 from collections.abc import Iterable, Mapping
 from typing import Annotated, NamedTuple, Self
@@ -21,6 +22,8 @@ VERSION = 2
 """Version of the schema."""
 MAX_VALUES_PER_STEP = 64
 """Maximum number of values that a trajectory stores per control step."""
+_BLOCK = 10_000
+"""Number of rows that are converted to a data frame at a time."""
 DETAILS = {
     "initial_positions": "positions",
     "contacts": "intervals",
@@ -100,9 +103,16 @@ MOST = (
     "THEN (SELECT CAST(coalesce(max(value), 0) AS REAL) FROM json_each(effects, '$.{}')) END"
 )
 """SQL expression for an episode's largest value of one side effect over all objects; 0 if there is none."""
+_START = "coalesce(json_extract(spec, '$.start'), seed)"
+_RECORDED = "FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition)"
+OUTCOMES = f"""
+SELECT key, condition, task, seed, {_START}, instruction, outcome, json_extract(labels, '$.plausible') IS NOT 0
+{_RECORDED} WHERE {COUNTED} ORDER BY specs.id
+"""
+"""SQL query for the columns that success rates and comparisons need."""
 FRAME = f"""
 SELECT specs.id, key, experiment, condition, task, seed,
-       coalesce(json_extract(spec, '$.start'), seed) AS start,
+       {_START} AS start,
        labels, instruction, outcome, steps, seconds, decisions, images, attempts, touched, moved, truth, error,
        positions, intervals, (SELECT CAST(cut AS INTEGER) FROM clipped WHERE clipped.id = specs.id),
        (SELECT happened FROM events WHERE events.id = specs.id),
@@ -111,7 +121,7 @@ SELECT specs.id, key, experiment, condition, task, seed,
        {MOST.format("opened")}, {MOST.format("forces")},
        CASE WHEN effects IS NOT NULL THEN (SELECT CAST(total(value) AS INTEGER) FROM json_each(effects, '$.arm')) END,
        json_extract(effects, '$.path'), json_extract(effects, '$.jerk'), effects
-FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition) LEFT JOIN initial_positions USING (id)
+{_RECORDED} LEFT JOIN initial_positions USING (id)
 LEFT JOIN contacts USING (id) LEFT JOIN stages USING (id) LEFT JOIN progress USING (id)
 LEFT JOIN side_effects USING (id) LEFT JOIN aftermath USING (id)
 WHERE {COUNTED} ORDER BY specs.id
@@ -231,6 +241,14 @@ def to_storable(value: object) -> object:
     if isinstance(value, Mapping):
         return {to_storable(name): to_storable(part) for name, part in value.items()}
     return [to_storable(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def read_rows(cursor: sqlite3.Cursor, columns: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Return the rows of a query, converted in blocks: as Python objects they take several times the memory."""
+    blocks: list[pl.DataFrame] = []
+    while (rows := cursor.fetchmany(_BLOCK)) or not blocks:
+        blocks.append(pl.DataFrame(rows, schema=columns, orient="row"))
+    return blocks[0] if len(blocks) == 1 else pl.concat(blocks, rechunk=True)
 
 
 def with_labels(frame: pl.DataFrame) -> pl.DataFrame:

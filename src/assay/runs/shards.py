@@ -55,7 +55,7 @@ class Shard:
     def of(cls, specs: Sequence[EpisodeSpec], text: str) -> Shard:
         """Return the shard ``I/N`` of a plan: every N-th start. Raises RunError if there are too few starts."""
         number, count = parse_shard(text)
-        distinct = dict.fromkeys((spec.task, spec.seed) for spec in specs)
+        distinct = dict.fromkeys((spec.task, spec.paired_seed) for spec in specs)
         starts = {start: place for place, start in enumerate(distinct)}
         if count > len(starts):
             raise RunError(
@@ -65,7 +65,7 @@ class Shard:
         mine = [
             (place, spec)
             for place, spec in enumerate(specs)
-            if starts[spec.task, spec.seed] % count == number - 1
+            if starts[spec.task, spec.paired_seed] % count == number - 1
         ]
         whole = hashlib.sha256("\n".join(keys).encode()).hexdigest()[:16]
         places = {keys[place]: place for place, _ in mine}

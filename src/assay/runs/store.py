@@ -17,7 +17,8 @@ stopped            conditions that were decided early, and by which rule
 meta               provenance: one JSON value per name
 
 The database is in WAL mode while it is written, and a single file once it is closed. Only one process can write at a
-time. Opening a file checks its application id, schema version and integrity, and that every row can be decoded.
+time. Opening a file checks its application id, schema version and integrity, and that every row can be decoded. Lists
+of runs skip the last two.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from pydantic import ValidationError
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
 from assay.episodes.episode import Aftermath, SideEffects
 from assay.episodes.perturbation import changed_by, kinds
-from assay.episodes.spec import Label, key_of
+from assay.episodes.spec import REPEAT_STRIDE, Label, key_of
 from assay.errors import RunError
 from assay.runs.options import Retry
 from assay.runs.rows import (
@@ -52,6 +53,7 @@ from assay.runs.rows import (
     KNOWN_IF_EMPTY,
     MAX_META_BYTES,
     MAX_META_ROWS,
+    OUTCOMES,
     SCHEMA,
     SPEC,
     UNCOUNTED,
@@ -59,6 +61,7 @@ from assay.runs.rows import (
     Clipping,
     Metadata,
     pack,
+    read_rows,
     read_trajectory,
     to_storable,
     with_labels,
@@ -155,9 +158,12 @@ class Store(AbstractContextManager["Store"]):
         return cls(Path(f"scratch{SUFFIX}"), connection)
 
     @classmethod
-    def reading(cls, path: Path) -> Store:
-        """Open a run for reading; another process may be writing to it. Raises RunError."""
-        return cls(path, read_connection(path))
+    def reading(cls, path: Path, *, whole: bool = True) -> Store:
+        """Open a run for reading; another process may be writing to it. Raises RunError.
+
+        Without ``whole``, the content of the file is not checked, so that damage may raise sqlite3.Error later.
+        """
+        return cls(path, read_connection(path, whole=whole))
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Close the store, and make it a single file if it was written. SQLite errors are raised as RunError."""
@@ -313,6 +319,18 @@ class Store(AbstractContextManager["Store"]):
         episodes = (PlannedEpisode(*row) for row in rows)
         return [row._replace(outcome=row.outcome and Outcome(row.outcome)) for row in episodes]
 
+    def repeated_controls(self) -> tuple[int, int]:
+        """Return the number of starts with repeated controls, and of those whose repetitions differ in outcome."""
+        by_start = (
+            "SELECT COUNT(DISTINCT outcome) AS kinds FROM specs JOIN episodes USING (id) "
+            "WHERE condition = ? AND outcome != ? GROUP BY task, seed % ? HAVING COUNT(*) > 1"
+        )
+        row = self._db.execute(
+            f"SELECT COUNT(*), COUNT(*) FILTER (WHERE kinds > 1) FROM ({by_start})",
+            (CONTROL, Outcome.ERROR, REPEAT_STRIDE),
+        ).fetchone()
+        return int(row[0]), int(row[1])
+
     def specs(self, ids: Sequence[int] | None = None) -> list[EpisodeSpec]:
         """Return planned specs by their ids, or all of them in plan order."""
         if ids is None:
@@ -390,12 +408,8 @@ class Store(AbstractContextManager["Store"]):
 
     def frame(self) -> pl.DataFrame:
         """Return the recorded episodes, one per row, in plan order, with labels as columns. Raises RunError."""
-        rows = self._db.execute(FRAME).fetchall()
-        try:
-            frame = with_labels(pl.DataFrame(rows, schema=COLUMNS, orient="row"))
-        except (TypeError, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
-            reason = str(error).partition("\n")[0]
-            raise RunError(f"{self.path}: damaged: an episode cannot be decoded: {reason}") from None
+        with self._decoding():
+            frame = with_labels(read_rows(self._db.execute(FRAME), COLUMNS))
         # The kind of change of an episode is its label, or else derived from its perturbations.
         label = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
         frame = frame.with_columns(change=label)
@@ -411,6 +425,25 @@ class Store(AbstractContextManager["Store"]):
                 changes[number] = (changed_by(known) or None) if len(known) == len(used) else None
         derived = pl.col("id").replace_strict(changes, default=None, return_dtype=pl.String)
         return frame.with_columns(change=pl.coalesce("change", derived))
+
+    def outcome_frame(self) -> pl.DataFrame:
+        """Return only the columns of `frame` that a success rate needs, which takes a fraction of the memory.
+
+        The column ``plausible`` is true unless the label of that name is false.
+        """
+        names = ("key", "condition", "task", "seed", "start", "instruction", "outcome")
+        columns = {name: COLUMNS[name] for name in names} | {"plausible": pl.Int64}
+        with self._decoding():
+            rows = read_rows(self._db.execute(OUTCOMES), columns)
+        return rows.with_columns(pl.col("plausible").cast(pl.Boolean))
+
+    @contextmanager
+    def _decoding(self) -> Iterator[None]:
+        try:
+            yield
+        except (TypeError, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
+            reason = str(error).partition("\n")[0]
+            raise RunError(f"{self.path}: damaged: an episode cannot be decoded: {reason}") from None
 
     @property
     def damage(self) -> list[str]:
@@ -540,8 +573,8 @@ def signature(path: Path) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def read_connection(path: Path, *, timeout: float = 60.0) -> sqlite3.Connection:
-    """Return a read-only connection to a run. Raises RunError."""
+def read_connection(path: Path, *, timeout: float = 60.0, whole: bool = True) -> sqlite3.Connection:
+    """Return a read-only connection to a run, whose content is checked if ``whole``. Raises RunError."""
     if path.is_dir():
         raise RunError(f"{path} is a folder; pass a run in it, NAME{SUFFIX}")
     if not path.is_file():
@@ -550,7 +583,7 @@ def read_connection(path: Path, *, timeout: float = 60.0) -> sqlite3.Connection:
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=timeout, isolation_level=None
         )
-        _check(path, connection)
+        _check(path, connection, whole=whole)
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise RunError(f"{path}: not a run, or damaged: {error}") from None
     return connection
@@ -570,8 +603,11 @@ _checked: dict[Path, tuple[int, ...]] = {}
 """Signatures of the files whose content has been checked; a file is checked again only after a change."""
 
 
-def _check(path: Path, connection: sqlite3.Connection) -> None:
-    """Raise RunError unless a file is a run of this version whose rows can be decoded; limit the size of values."""
+def _check(path: Path, connection: sqlite3.Connection, *, whole: bool = True) -> None:
+    """Raise RunError unless a file is a run of this version whose rows can be decoded; limit the size of values.
+
+    ``whole``: whether to check all pages of the file as well.
+    """
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_META_BYTES)
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -588,16 +624,16 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
         raise RunError(
             f"{path}: not a run created by Assay: it has the {foreign[0]} {str(foreign[1])[:40]!r}"
         )
-    now = signature(path)
-    if _checked.get(path) == now:
-        return
     _check_meta(path, connection)
-    (problem,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if _checked.get(path) == (now := signature(path)):
+        return
+    problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0] if whole else "ok"
     (invalid,) = connection.execute(INVALID).fetchone()
     if problem != "ok" or invalid:
         rows = f"{number_of(invalid, 'row')} cannot be decoded"
         raise RunError(f"{path}: damaged: {rows if problem == 'ok' else problem}")
-    _checked[path] = now
+    if whole:
+        _checked[path] = now
 
 
 def _check_meta(path: Path, connection: sqlite3.Connection) -> None:

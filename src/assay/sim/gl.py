@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 from assay.errors import RenderingError
+from assay.support.processes import BEFORE_EXEC
 
 BACKENDS = ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa", "glfw")
 """Backends, in the order in which they are tested."""
@@ -73,6 +74,7 @@ def probe(backend: str) -> BackendTest:
             timeout=60,
             env=environment,
             check=False,
+            preexec_fn=BEFORE_EXEC,
         )
     except subprocess.TimeoutExpired:
         return BackendTest(backend, False, "did not respond within 60 s")

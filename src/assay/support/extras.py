@@ -20,7 +20,6 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "learn": ("torch",),
         "eqa": ("sklearn", "tfrecord", "crc32c"),
         "gym": ("gymnasium",),
-        "gr00t": ("zmq",),
         "wandb": ("wandb",),
         "trackio": ("trackio",),
         "track": ("wandb", "trackio"),

@@ -132,33 +132,41 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
 
 
 @contextmanager
-def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
+def making(folder: Path, *, ours: Collection[str], progress: str = "") -> Iterator[Path]:
     """Context manager that creates a folder, named ``FOLDER.part`` until it is complete.
 
     Raises FileError if the path exists and is not an empty folder. Leftovers of a killed process are removed if all
-    their names are in ``ours``.
+    their names are in ``ours``. ``progress`` is the name of a file that stays in ``FOLDER.part`` for the next attempt
+    until the folder is complete.
     """
     unfinished = folder.with_name(f"{folder.name}.part")
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FileError(f"{folder} is not empty; choose another folder")
         if unfinished.exists():
-            if {child.name for child in unfinished.iterdir()} - set(ours):
+            if {child.name for child in unfinished.iterdir()} - {*ours, progress, f"{progress}-journal"}:
                 raise FileError(
                     f"{unfinished} already exists and was not left by an interrupted command: move or delete it"
                 )
-            shutil.rmtree(unfinished)
-        unfinished.mkdir(parents=True)
+            for child in unfinished.iterdir():
+                if child.is_dir():
+                    shutil.rmtree(child)
+                elif not (progress and child.name.startswith(progress)):
+                    child.unlink()
+        unfinished.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"{folder} cannot be written: {_reason(error)}") from None
     try:
         with naming_full_disk(folder):
             yield unfinished
+        if progress:
+            (unfinished / progress).unlink()
         if folder.is_dir():
             folder.rmdir()
         unfinished.rename(folder)
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        if not (progress and (unfinished / progress).exists()):
+            shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def scratch_folder(folder: Path | None = None, prefix: str = "assay-") -> tempfile.TemporaryDirectory[str]:
@@ -170,8 +178,8 @@ def scratch_folder(folder: Path | None = None, prefix: str = "assay-") -> tempfi
     )
 
 
-def _sweep(folder: Path, prefix: str) -> None:
-    """Remove files with this prefix that terminated processes on this machine left in a folder."""
+def leftovers(folder: Path, prefix: str) -> Iterator[Path]:
+    """Yield files and folders with this prefix that terminated processes on this machine left in a folder."""
     named = re.compile(rf"{re.escape(prefix)}{_MACHINE}-(\d+)\b")
     with suppress(OSError):
         for child in folder.iterdir():
@@ -179,12 +187,19 @@ def _sweep(folder: Path, prefix: str) -> None:
                 try:
                     os.kill(int(match[1]), 0)
                 except ProcessLookupError:
-                    if child.is_dir() and not child.is_symlink():
-                        shutil.rmtree(child, ignore_errors=True)
-                    else:
-                        child.unlink(missing_ok=True)
+                    yield child
                 except (OSError, OverflowError):  # the process is alive and belongs to another user
                     continue
+
+
+def _sweep(folder: Path, prefix: str) -> None:
+    """Remove what terminated processes on this machine left in a folder."""
+    for child in leftovers(folder, prefix):
+        if child.is_dir() and not child.is_symlink():
+            shutil.rmtree(child, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                child.unlink(missing_ok=True)
 
 
 def _reason(error: OSError) -> str:
@@ -310,12 +325,15 @@ def download(package: str, sha256: str, folder: Path, *, error: type[AssayError]
 
 def pip(command: str, package: str, *options: str, error: type[AssayError], retry: str) -> None:
     """Run pip for one package, without dependencies and without executing the package's code."""
+    from assay.support.processes import BEFORE_EXEC
+
     harmless = ("--no-deps", "--only-binary", ":all:", "--retries", "1", "--timeout", "20")
     result = subprocess.run(
         [sys.executable, "-m", "pip", command, package, *harmless, *options, "--disable-pip-version-check"],
         capture_output=True,
         text=True,
         check=False,
+        preexec_fn=BEFORE_EXEC,
     )
     if result.returncode:
         messages = (line.strip() for line in reversed(result.stderr.splitlines()))

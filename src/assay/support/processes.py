@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from multiprocessing import forkserver
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext, SpawnContext
@@ -32,6 +32,7 @@ from assay.errors import RunError
 
 # The server imports this module before it asks the kernel to end it with its parent, so imports here must be quick.
 if TYPE_CHECKING:
+    import subprocess
     from concurrent.futures import ProcessPoolExecutor
     from tempfile import TemporaryDirectory
 
@@ -66,6 +67,8 @@ STARTED_BY = "ASSAY_STARTED_BY"
 MAIN = "main"
 _DIE_WITH_PARENT = 1
 """Value of PR_SET_PDEATHSIG for prctl."""
+# Looked up only once, because a forked process that has not called exec yet must not load libraries.
+_prctl = getattr(ctypes.CDLL(None), "prctl", None) if sys.platform == "linux" else None
 _changing = threading.RLock()
 """Lock held while variables are removed from this process's environment."""
 
@@ -242,6 +245,25 @@ def end_with_parent(wanted: bool) -> None:
 
     The kernel's signal is needed because a Python thread cannot run while an extension module holds the GIL.
     """
-    if sys.platform == "linux":
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL if wanted else 0)
+    if _prctl is not None:
+        _prctl(_DIE_WITH_PARENT, signal.SIGKILL if wanted else 0)
+
+
+BEFORE_EXEC = partial(end_with_parent, True) if sys.platform == "linux" else None
+"""Argument ``preexec_fn`` of `subprocess` for programs that end when the thread that started them ends."""
+
+
+WATCH = Path(__file__).with_name("watch.py")
+
+
+def start_watcher(entry: str, *descriptors: int) -> subprocess.Popen[bytes]:
+    """Start a process that kills all processes with an ``entry`` in their environment when this process is killed.
+
+    It also does so when its standard input is closed without a message. Until then it keeps ``descriptors`` open.
+    On systems other than Linux it kills nothing.
+    """
+    import subprocess
+
+    command = [sys.executable, "-I", "-S", str(WATCH), entry]
+    # In a new session, it does not receive the terminal's signals.
+    return subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=descriptors, start_new_session=True)

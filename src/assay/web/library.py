@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
+import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.errors import AssayError, RunError
-from assay.measures.frames import ACTIONS, OBJECTS, pairs, plausible
+from assay.measures.clustering import shares
+from assay.measures.frames import ACTIONS, OBJECTS, START, pairs
 from assay.measures.result import Missing, attempt
-from assay.measures.success.rates import Rate, rates, success_rate
+from assay.measures.success.rates import rates
 from assay.measures.words.paraphrase import grid
-from assay.runs.rows import COLUMNS, FRAME, with_labels
-from assay.runs.store import SUFFIX, lock_file, signature
+from assay.runs.rows import COLUMNS, FRAME, read_rows, with_labels
+from assay.runs.store import SUFFIX, Store, lock_file, signature
 from assay.support.files import is_locked
+from assay.support.stats.intervals import Interval
 from assay.web.queries import NotFoundError, OpenRun, reading
 
 T = TypeVar("T")
+
+RATED_TOGETHER = 100_000
+"""Number of episodes above which the rates of the runs read so far are computed."""
 
 _RATE_COLUMNS = (
     *("id", "key", "experiment", "condition", "task", "seed", "start", "labels", "instruction", "outcome"),
@@ -44,6 +50,13 @@ def cached(compute: Callable[..., T], size: int = 16) -> Callable[..., T]:
     return get
 
 
+class ListedRate(NamedTuple):
+    """Success rate of a group of episodes of a run, excluding errors."""
+
+    rate: float
+    interval: Interval
+
+
 @dataclass(frozen=True, slots=True)
 class RunSummary:
     """One row in the list of runs."""
@@ -59,15 +72,10 @@ class RunSummary:
     planned: int = 0
     done: int = 0
     errors: int = 0
-    rate: Rate | None = None
-    """Success rate of the perturbed episodes in which success is expected, as in the report.
-
-    If no episode is perturbed, the success rate of all episodes.
-    """
-    control: Rate | None = None
+    rate: ListedRate | None = None
+    """Success rate of the perturbed episodes in which success is expected, as in the report; None without any."""
+    control: ListedRate | None = None
     """Success rate of unperturbed episodes."""
-    perturbed: bool = False
-    """Whether ``rate`` covers perturbed episodes."""
 
 
 class Library:
@@ -77,7 +85,9 @@ class Library:
         if not folder.is_dir():
             raise RunError(f"{folder} is not a folder; expected a folder with runs (*{SUFFIX})")
         self.folder = folder.resolve()
-        self._summarise = cached(_summarise, size=10_000)
+        self._summaries: dict[Path, tuple[tuple[int, ...], RunSummary]] = {}
+        """Signature and summary of each listed run, by file."""
+        self._lock = Lock()
         self.progress: Callable[[Path], dict[str, Any]] = cached(measure_progress)
         """Function that returns the current state of a run."""
 
@@ -102,45 +112,94 @@ class Library:
 
     def summaries(self) -> list[RunSummary]:
         """Return a summary of every run, with the latest first and unreadable runs last."""
-        runs = []
+        runs: list[RunSummary] = []
+        files: dict[str, Path] = {}
         for path in self.folder.rglob(f"*{SUFFIX}"):
             relative = path.relative_to(self.folder)
-            if not any(part.startswith(".") for part in relative.parts):
-                runs.append(self._summary(relative.as_posix().removesuffix(SUFFIX), path))
+            name = relative.as_posix().removesuffix(SUFFIX)
+            text = os.fsencode(name).decode(errors="replace")
+            if any(part.startswith(".") for part in relative.parts):
+                continue
+            if text != name:
+                runs.append(RunSummary(text, problem="the file name is not valid UTF-8"))
+                continue
+            try:
+                files[name] = self.path(name)
+            except NotFoundError:
+                problem = "it is a folder" if path.is_dir() else "it is a link to a file outside the folder"
+                runs.append(RunSummary(name, problem=problem))
+        with self._lock:  # of two simultaneous requests the second uses the results of the first
+            self._summaries = summaries = self._update([*files.values()])
+        for name, file in files.items():
+            _, summary = summaries[file]
+            link = "" if summary.problem else run_address(name)
+            runs.append(replace(summary, name=name, link=link, running=bool(link) and is_running(file)))
         runs.sort(key=lambda run: run.name)
         return sorted(runs, key=lambda run: (not run.problem, str(run.meta.get("started", ""))), reverse=True)
 
-    def _summary(self, name: str, path: Path) -> RunSummary:
-        text = os.fsencode(name).decode(errors="replace")
-        if text != name:
-            return RunSummary(text, problem="the file name is not valid UTF-8")
+    def _update(self, files: Sequence[Path]) -> dict[Path, tuple[tuple[int, ...], RunSummary]]:
+        """Return ``_summaries``, after reading the runs that are new, have changed, or could not be read before."""
+        marks, known = {file: signature(file) for file in files}, self._summaries
+        changed = [
+            file
+            for file in marks
+            if file not in known or known[file][0] != marks[file] or known[file][1].problem
+        ]
+        fresh = dict(summarise_runs(changed))
+        return {file: (mark, fresh[file]) if file in fresh else known[file] for file, mark in marks.items()}
+
+
+def summarise_runs(files: Sequence[Path]) -> Iterator[tuple[Path, RunSummary]]:
+    """Yield a summary of each run, without its name.
+
+    The rates of many runs are computed together, which takes a fraction of the time.
+    """
+    batch: dict[Path, tuple[RunSummary, pl.DataFrame]] = {}
+    rows = 0
+    for place, file in enumerate(files, start=1):
         try:
-            file = self.path(name)
-            summary = self._summarise(file)
-        except NotFoundError:
-            problem = "it is a folder" if path.is_dir() else "it is a link to a file outside the folder"
-            return RunSummary(text, problem=problem)
+            batch[file] = _read_summary(file)
+            rows += batch[file][0].done
         except (AssayError, sqlite3.Error, ValueError) as error:
-            return RunSummary(text, problem=str(error).removeprefix(f"{file}: "))
-        return replace(summary, name=name, link=run_address(name), running=is_running(file))
+            yield file, RunSummary("", problem=str(error).removeprefix(f"{file}: "))
+        if batch and (rows > RATED_TOGETHER or place == len(files)):
+            rates = _rate([outcomes for _, outcomes in batch.values()])
+            for number, (read, (summary, _)) in enumerate(batch.items()):
+                control, rate = (rates.get((number, perturbed)) for perturbed in (False, True))
+                yield read, replace(summary, control=control, rate=rate)
+            batch, rows = {}, 0
 
 
-def _summarise(path: Path) -> RunSummary:
-    with reading(path) as run:
-        rows, counts, meta = _read_rate_frame(run), run.store.counts(), run.store.meta
-    perturbed = plausible(rows).filter(pl.col("condition") != CONTROL)
-    rate = attempt(success_rate, perturbed if len(perturbed) else rows)
-    control = attempt(success_rate, rows.filter(pl.col("condition") == CONTROL))
-    return RunSummary(
-        name=path.stem,
-        meta=meta,
-        planned=int(counts["planned"].sum()),
-        done=int(counts["done"].sum()),
-        errors=int(counts["error"].sum()),
-        rate=None if isinstance(rate, Missing) else rate,
-        control=None if isinstance(control, Missing) else control,
-        perturbed=len(perturbed) > 0,
+def _read_summary(file: Path) -> tuple[RunSummary, pl.DataFrame]:
+    """Return the summary of a run without its rates, and the outcomes of its episodes."""
+    with Store.reading(file, whole=False) as store:
+        outcomes, meta = store.outcome_frame(), store.meta
+        errors = int((outcomes["outcome"] == "error").sum())
+        summary = RunSummary("", meta=meta, planned=store.planned, done=len(outcomes), errors=errors)
+        has_wordings = "instruction" not in store.world.start_columns
+        return summary, outcomes if has_wordings else outcomes.drop("instruction")
+
+
+def _rate(runs: Sequence[pl.DataFrame]) -> dict[tuple[int, bool], ListedRate]:
+    """Return the rates of the controls and of the perturbed episodes of each run, by its index and ``perturbed``."""
+    by = ("run", "perturbed")
+    lengths = [len(outcomes) for outcomes in runs]
+    rows = pl.concat(runs, how="diagonal").with_columns(
+        run=pl.Series(np.repeat(np.arange(len(runs)), lengths)),
+        perturbed=pl.col("condition") != CONTROL,
+        success=(pl.col("outcome") == "success").cast(pl.Int64),
     )
+    rows = rows.filter((pl.col("outcome") != "error") & (~pl.col("perturbed") | pl.col("plausible")))
+    # Starts with several seeds are treated differently, in all rows that are rated together.
+    held = (pl.col("seed").n_unique().over(*by, *START) > 1).any().over(*by)
+    rates: dict[tuple[int, bool], ListedRate] = {}
+    for _, part in rows.with_columns(_held=held).group_by("_held"):
+        estimates = shares(part, "success", by)
+        totals = part.group_by(by).agg(pl.col("success").sum(), pl.len().alias("count"))
+        for run, perturbed, successes, count in totals.iter_rows():
+            _, interval = estimates[run, perturbed]
+            rates[run, perturbed] = ListedRate(successes / count, interval)
+    return rates
 
 
 def measure_progress(path: Path) -> dict[str, Any]:
@@ -183,8 +242,8 @@ def measure_progress(path: Path) -> dict[str, Any]:
 
 def _read_rate_frame(run: OpenRun) -> pl.DataFrame:
     """Read only the episode columns needed for a run's success rates; reading all columns would be much slower."""
-    rows = run.rows(f"SELECT {', '.join(_RATE_COLUMNS)} FROM ({FRAME})")
-    frame = pl.DataFrame(rows, schema={name: COLUMNS[name] for name in _RATE_COLUMNS}, orient="row")
+    cursor = run.db.execute(f"SELECT {', '.join(_RATE_COLUMNS)} FROM ({FRAME})")
+    frame = read_rows(cursor, {name: COLUMNS[name] for name in _RATE_COLUMNS})
     return with_labels(frame).drop(*run.store.world.start_columns, strict=False)
 
 

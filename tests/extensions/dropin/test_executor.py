@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
+from tests.support.test_processes import lives
 
 import assay as api
 from assay.episodes import EpisodeSpec, Outcome
 from assay.errors import RunError, StateError
 from assay.experiments import load_experiment
-from assay.extensions.dropin.executor import Script, ScriptStopper, _collect, run_free
+from assay.extensions.dropin import executor
+from assay.extensions.dropin.executor import Script, ScriptStopper, _collect, run_free, session_folder
 from assay.extensions.dropin.session import MARK, SuiteTask, group_specs
 from assay.runs.execute import execute
 from assay.runs.options import RunOptions
 from assay.runs.store import Store
+from assay.support.processes import WATCH
 
 STEPS = 6
 SCRIPT = f"""
@@ -214,6 +221,62 @@ def test_a_script_is_stopped_with_increasing_signals():
         ScriptStopper(process, timeout=0.6).wait()
         said = process.stdout.read().split()
     assert said == [b"2", b"15"] and process.returncode == -9
+
+
+ENDLESS = """
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+print(child.pid, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+def test_a_script_and_its_processes_end_with_a_killed_command_before_the_next_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "main.py"
+    file.write_text(ENDLESS)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    command = [sys.executable, "-m", "assay", "libero", "--", "python", str(file)]
+    driver = psutil.Popen(command, env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE)
+    grandchild = psutil.Process(int(driver.stdout.readline()))
+    (watcher,) = (child for child in driver.children() if str(WATCH) in child.cmdline())
+    (script,) = (child for child in driver.children() if str(file) in child.cmdline())
+    watcher.suspend()
+    driver.kill()
+    driver.wait()
+    deadline = time.monotonic() + 60
+    while lives(script):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert lives(grandchild)
+    monkeypatch.setattr(executor, "STOP_TIMEOUT_S", 0.1)
+    with pytest.raises(RunError, match="script of a killed command is still running"), session_folder():
+        raise AssertionError("started beside it")
+    watcher.resume()
+    monkeypatch.setattr(executor, "STOP_TIMEOUT_S", 60.0)
+    with session_folder():
+        assert not lives(grandchild)
+
+
+KILLED = """
+import os, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+print(child.pid, file=open(sys.argv[1], "w"))
+os.kill(os.getpid(), int(sys.argv[2]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+def test_processes_of_a_killed_script_end_and_those_of_one_that_exits_stay(tmp_path: Path):
+    file, ids = tmp_path / "main.py", tmp_path / "ids"
+    file.write_text(KILLED)
+    for number, stays in ((9, False), (0, True)):
+        assert run_free(["python", str(file), str(ids), str(number)], "primitives") == -number
+        children = [child for child in psutil.process_iter() if child.pid == int(ids.read_text())]
+        assert any(map(lives, children)) is stays
+    children[0].kill()
 
 
 NAN_SCRIPT = """

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +13,10 @@ import pytest
 from PIL import Image
 
 from assay.errors import FileError
-from assay.extensions.eqa.build import build
+from assay.extensions.eqa.build import PROGRESS, build
 from assay.extensions.eqa.episode import EPISODES_FOUND, SourceEpisode, Tally
 from assay.extensions.eqa.leak import BASELINES, geometry
+from assay.extensions.eqa.progress import Progress
 from assay.extensions.eqa.question import QuestionError, QuestionKind, load
 from assay.extensions.eqa.views import CameraView
 
@@ -117,21 +121,55 @@ def test_a_damaged_or_incomplete_set_is_refused(folder: Path, tmp_path: Path):
         load(tmp_path)
 
 
-def test_a_failed_or_killed_build_does_not_block_the_next(folder: Path, tmp_path: Path):
+def test_an_interrupted_build_is_resumed_and_ends_with_the_same_bytes(folder: Path, tmp_path: Path):
+    reads: list[str] = []
+
     class Failing(Invented):
+        episodes_left = 3
+
         def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
-            yield from list(super().episodes(tally))[:2]
+            for episode in islice(super().episodes(tally), self.episodes_left):
+                yield replace(episode, egocentric=Counted(episode.states, episode.id))
             raise QuestionError("broken")
 
-    out, part, plan = tmp_path / "set", tmp_path / "set.part", {QuestionKind.L_AI: 2}
-    with pytest.raises(QuestionError, match="broken"):
-        build(out, [Failing()], plan, VIEWS)
-    assert not list(tmp_path.iterdir())
-    (part / "pictures").mkdir(parents=True)  # left by a killed build
-    build(out, [Invented()], plan, VIEWS)
-    assert not part.exists() and len(load(out)) == 4
+    class Counted(Drawn):
+        def __init__(self, states: np.ndarray, name: str) -> None:
+            super().__init__(states)
+            self.name = name
+
+        def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
+            reads.extend(self.name * grey)
+            return super().read(frames, grey=grey)
+
+    out, part, plan = tmp_path / "set", tmp_path / "set.part", dict.fromkeys(QuestionKind, 12)
+    settings = {"sources": ["x"], "size": 64}
+    for episodes, read in ((3, "012"), (5, "34")):
+        reads.clear()
+        Failing.episodes_left = episodes
+        with pytest.raises(QuestionError, match="broken"):
+            build(out, [Failing()], plan, VIEWS, settings=settings)
+        assert "".join(reads) == read, "stored episodes are not prepared again"
+        (part / "pictures").mkdir(exist_ok=True)
+        (part / "pictures" / "half.png").touch()  # left by a killed build
+    build(out, [Invented()], plan, VIEWS, settings=settings)
+    assert [path.name for path in tmp_path.iterdir()] == ["set"]
+    for path in sorted(
+        {*folder.rglob("*.*"), *(folder / file.relative_to(out) for file in out.rglob("*.*"))}
+    ):
+        assert path.read_bytes() == (out / path.relative_to(folder)).read_bytes(), path
     with pytest.raises(FileError, match="is not empty"):
-        build(folder, [Failing()], plan, VIEWS)
+        build(out, [Failing()], plan, VIEWS)
+
+
+def test_results_for_other_settings_or_in_a_damaged_file_are_not_used(tmp_path: Path):
+    file = tmp_path / PROGRESS
+    for settings, number, recalled in (("a", 1, 1), ("b", 2, 2), ("a", 3, 1)):
+        arrays = {"x": np.array(number)}
+        with closing(Progress(file, settings)) as progress:
+            assert (progress.recall("key", partial(dict, arrays)) or {})["x"] == recalled
+    file.write_bytes(b"half of it")
+    with pytest.raises(QuestionError, match=r"delete .* to start over"):
+        Progress(file, "a")
 
 
 def test_an_empty_build_reports_reasons_with_an_example(tmp_path: Path):

@@ -122,7 +122,7 @@ def served() -> Iterator[Callable[..., str]]:
     """Return a function that serves one of Assay's policies in this process and returns its address."""
     endings: list[Callable[[], None]] = []
 
-    def start(policy: str, protocol: str, replan: int | None = None) -> str:
+    def start(policy: str, protocol: str, replan: int | None = None, host: str = "127.0.0.1") -> str:
         server = PolicyServer(policy, protocol, replan=replan)
         addresses: list[str] = []
         ready = threading.Event()
@@ -132,7 +132,7 @@ def served() -> Iterator[Callable[..., str]]:
             addresses.append(address)
             ready.set()
 
-        task = loop.create_task(server.run("127.0.0.1", 0, announce))
+        task = loop.create_task(server.run(host, 0, announce))
 
         def run() -> None:
             with contextlib.suppress(asyncio.CancelledError):
@@ -178,7 +178,7 @@ def server_python() -> Path:
 @pytest.fixture(scope="session")
 def zmq_installed() -> None:
     """Skip a test if ZeroMQ, which is an extra, is not installed."""
-    pytest.importorskip("zmq", reason="GR00T's servers need ZeroMQ: pip install 'assay-robotics[gr00t]'")
+    pytest.importorskip("zmq", reason="a server for GR00T's protocol needs pyzmq")
 
 
 def _environment(name: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 import subprocess
 import threading
@@ -10,17 +11,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from websockets.sync.server import ServerConnection, serve
 
 from assay.policies.remote import codec
+from assay.policies.remote.client import load_client
 from assay.policies.remote.openpi import OpenPI
-from assay.policies.remote.transport import UnreachableError
+from assay.policies.remote.transport import RemoteError, UnreachableError
 from assay.sim import Observation
 
 from .conftest import SPEC, TASK, Play, Stub
+from .test_other_servers import http, replying  # noqa: F401 - a fixture
 
 
 def answer(connection: ServerConnection) -> None:
@@ -100,6 +104,70 @@ def test_key_and_path_are_sent_and_a_wrong_key_is_reported(stub: Stub, monkeypat
         with pytest.raises(UnreachableError, match=r"HTTP 401: wrong or missing key") as caught:
             OpenPI(f"openpi://{place}?key=ROBOT_KEY").connect()
         assert "s3cret" not in str(caught.value)
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Key for a server, in the environment variable ROBOT_KEY."""
+    monkeypatch.setenv("ROBOT_KEY", "S3CRET-of-a-robot")
+    return "S3CRET-of-a-robot"
+
+
+def test_a_key_that_a_server_repeats_is_in_no_file_and_not_on_the_terminal(
+    stub: Stub, key: str, assay: Callable[..., Any], drawing: str, tmp_path: Path
+):
+    def repeat(connection: ServerConnection) -> None:
+        assert connection.request is not None
+        sent = connection.request.headers["Authorization"]
+        connection.send(codec.encode_openpi({"model": f"for {sent}", "raw": [{sent: sent.encode()}]}))
+        connection.recv()
+        connection.send(f"Traceback:\nPermissionError: {'x' * 200} {sent}")
+
+    policy = f"openpi://{stub(repeat)}?key=ROBOT_KEY&wait=0"
+    run = ("run", "libero", "--policy", policy, "--tasks", "libero_goal/7", "--seeds", "1", "--steps", "1")
+    ended = assay(*run, "--workers", "0", "--out", tmp_path / "r.assay")
+    shown = assay("runs", "show", tmp_path / "r.assay")
+    page = assay("report", tmp_path / "r.assay", "--out", tmp_path / "report")
+    texts = [text for said in (ended, shown, page) for text in (said.out, said.err)]
+    files = [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
+    assert any(b"Api-Key [key]" in content for content in files) and "the server failed: Permission" in str(
+        texts
+    )
+    assert all(key[:6] not in text for text in texts) and all(key[:6].encode() not in file for file in files)
+
+
+def test_a_key_that_a_server_repeats_is_masked_in_every_error(
+    tcp: Callable[..., str],
+    http: Callable[..., str],  # noqa: F811
+    stub: Stub,
+    key: str,
+    observation: Observation,
+):
+    def closing(connection: ServerConnection) -> None:
+        connection.send(codec.encode_openpi({}))
+        connection.recv()
+        connection.close(1011, f"{'x' * 60} {key}")
+
+    def odd(connection: ServerConnection) -> None:
+        hello = codec.decode(connection.recv())
+        connection.send(codec.encode_vla_eval({"type": "x" * 30 + key, "payload": {}, "seq": hello["seq"]}))
+
+    def redirect(client: socket.socket) -> None:
+        client.recv(65536)
+        client.sendall(f"HTTP/1.1 302 No\r\nLocation: ws://h/?{key}\r\nContent-Length: 0\r\n\r\n".encode())
+
+    for scheme, place in (
+        ("openpi", stub(closing)),
+        ("vla-eval", stub(odd)),
+        ("openvla-oft", http(replying(f"{'x' * 190}{key}".encode(), status=500))),
+        ("openpi", tcp(redirect)),
+    ):
+        policy = load_client(f"{scheme}://{place}?key=ROBOT_KEY&wait=0&connect=0.3&timeout=5")
+        with pytest.raises(RemoteError) as caught:
+            policy.reset(TASK.instruction, SPEC)
+            policy.act(observation)
+        policy.close()
+        assert "[key" in str(caught.value) and key[:6] not in str(caught.value)
 
 
 def test_the_episode_determines_the_copy_of_the_server(stub: Stub):

@@ -83,6 +83,7 @@ def test_invalid_messages_are_rejected_with_the_reason():
         (array(shape=[2, 7]), "112 bytes (float64 (2, 7)), not 56 bytes"),
         (array(shape=[-1, 7]), "non-negative integers"),
         (array(shape=[0, 2**62, 2**62], data=b""), "an array of shape"),
+        (array(shape=[2**60, 7]), "64,563,604,257,983,430,656 bytes"),
         (array(data="text"), "not a str"),
         (msgpack.packb({"__ndarray__": True}), "has no 'data'"),
         (msgpack.packb({b"__npgeneric__": True, b"data": 300, b"dtype": "|u1"}), "does not fit uint8"),
@@ -90,6 +91,17 @@ def test_invalid_messages_are_rejected_with_the_reason():
         with pytest.raises(codec.CodecError) as caught:
             codec.decode(data, max_bytes=LARGEST)
         assert words in str(caught.value)
+
+
+def test_invalid_json_is_rejected_before_it_fills_memory():
+    for data, words in (
+        (b"[" + b"{}," * 100_000 + b"{}]", "more than 100,000 items"),
+        (b"[" * 20, "not JSON"),
+        (b'{"__numpy__": "", "dtype": "f8", "shape": [1' + b"0" * 4000 + b"]}", "non-negative integers"),
+        (b'{"__numpy__": "AAAA", "dtype": "f8", "shape": [1000000000]}', "8,000,000,000 bytes"),
+    ):
+        with pytest.raises(codec.CodecError, match=words):
+            codec.decode_json(data)
 
 
 class Marker:

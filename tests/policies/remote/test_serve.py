@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from assay.errors import PolicyError
@@ -40,6 +41,36 @@ def test_health_checks_are_answered(served: Callable[..., str]):
     for path in ("/healthz", "/health"):
         with urllib.request.urlopen(f"http://{served('idle', 'openpi').rpartition('/')[2]}{path}") as answer:
             assert answer.status == 200
+
+
+def test_web_pages_and_rebound_names_are_refused(served: Callable[..., str]):
+    evil = "evil.example:8000"
+    for listening, host, origin, is_answered in (
+        ("127.0.0.1", "127.0.0.1:8000", None, True),
+        ("127.0.0.1", "localhost:8000", None, True),
+        (
+            "127.0.0.1",
+            "127.0.0.1:8000",
+            "http://127.0.0.1:8000",
+            True,
+        ),  # some clients send the server's own address
+        ("127.0.0.1", "127.0.0.1:8000", "http://evil.example", False),
+        ("127.0.0.1", "127.0.0.1:8000", "http://127.0.0.1:3000", False),
+        ("127.0.0.1", "127.0.0.1:8000", "null", False),
+        ("127.0.0.1", "127.0.0.1:8000", "http://[", False),
+        ("127.0.0.1", evil, f"http://{evil}", False),
+        ("127.0.0.1", evil, None, False),
+        ("0.0.0.0", "gpu-box:8000", None, True),
+        ("0.0.0.0", "10.0.0.5:8000", "http://10.0.0.5:8000", True),
+        ("0.0.0.0", evil, f"http://{evil}", False),
+    ):
+        port = int(served("idle", "openpi", host=listening).rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            head = f"GET /health HTTP/1.1\r\nHost: {host}\r\n" + (f"Origin: {origin}\r\n" if origin else "")
+            client.sendall(f"{head}\r\n".encode())
+            assert client.recv(12) == (b"HTTP/1.1 200" if is_answered else b"HTTP/1.1 403"), (host, origin)
+    with pytest.raises(InvalidStatus, match="HTTP 403"):
+        connect(url(served("idle", "openpi")), origin="http://evil.example").__enter__()
 
 
 def test_an_invalid_request_is_answered_by_an_error_and_the_next_client_is_served(served: Callable[..., str]):

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import gzip
 import hashlib
 import re
 import socket
@@ -12,9 +14,12 @@ from pathlib import Path
 import pytest
 from websockets.sync.server import ServerConnection
 
+from assay.policies.remote import transport
 from assay.policies.remote.address import Address
+from assay.policies.remote.client import load_client
 from assay.policies.remote.codec import MAX_REPLY_BYTES
 from assay.policies.remote.transport import (
+    HttpTransport,
     LostError,
     RemoteError,
     ReplyError,
@@ -22,9 +27,11 @@ from assay.policies.remote.transport import (
     Transport,
     UnreachableError,
     WebsocketTransport,
+    ZmqTransport,
 )
 
 from .conftest import Stub
+from .test_other_servers import http, replying  # noqa: F401 - a fixture
 
 Tcp = Callable[[Callable[[socket.socket], None]], str]
 
@@ -188,6 +195,126 @@ def test_a_reply_above_the_size_limit_is_rejected(stub: Stub):
     wire.open()
     with pytest.raises(ReplyError, match="more than 4,194,304 bytes"):
         wire.ask(b"hello")
+
+
+def test_a_reply_of_countless_empty_parts_is_rejected(tcp: Tcp, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(transport, "CLOSE_TIMEOUT_S", 0.1)
+
+    def countless(client: socket.socket) -> None:
+        shake_hands(client)
+        with contextlib.suppress(OSError):
+            client.recv(4096)
+            client.sendall(b"\x02\x00")
+            while True:
+                client.sendall(b"\x00\x00" * 1000)
+
+    wire = wire_to(tcp(countless), timeout=20)
+    wire.open()
+    with pytest.raises(ReplyError, match="more than 4,096 parts"):
+        wire.ask(b"hello")
+
+
+def zmq_wire_to(place: str) -> Transport:
+    return ZmqTransport(Address.parse(f"gr00t://{place}?timeout=20&connect=5", "gr00t"))
+
+
+def flood(start: bytes, sent: list[int]) -> Callable[[socket.socket], None]:
+    """Return a ZeroMQ server that answers with ``start`` and then with endless parts of 3 MB."""
+
+    def handle(client: socket.socket) -> None:
+        client.sendall(b"\xff" + bytes(8) + b"\x7f\x03\x00NULL" + bytes(16 + 32))
+        client.sendall(b"\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\x03REP")
+        part = b"\x03" + (3 * 10**6).to_bytes(8, "big") + bytes(3 * 10**6)
+        with contextlib.suppress(OSError):
+            client.recv(64 + 27, socket.MSG_WAITALL)
+            client.recv(4096)
+            client.sendall(start)
+            while True:
+                client.sendall(part)
+                sent.append(len(part))
+
+    return handle
+
+
+def test_a_zeromq_reply_is_limited_in_parts_and_size(tcp: Tcp):
+    for start, words in (
+        (b"\x01\x00", "an empty part and one with the message"),
+        (b"", "an empty part and one with the message"),
+        (b"\x01\x00\x02" + (2**40).to_bytes(8, "big"), "more than 4,194,304 bytes"),
+    ):
+        sent: list[int] = []
+        wire = zmq_wire_to(tcp(flood(start, sent)))
+        wire.open()
+        with pytest.raises(ReplyError, match=words):
+            wire.ask(b"hello")
+        assert len(sent) < 6, "parts are not read in advance"
+
+
+def test_servers_without_zeromq_are_reported(tcp: Tcp):
+    greeting = b"\xff" + bytes(8) + b"\x7f\x03\x00"
+    for reply, words in (
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "is not a ZeroMQ server"),
+        (greeting[:10] + b"\x01\x00", "is not a ZeroMQ server of version 4"),
+        (greeting + b"CURVE" + bytes(47), "requires the security mechanism b'CURVE'"),
+        (greeting + b"NULL" + bytes(48) + b"\x04\x08\x05ERROR\x01x", "not for requests and replies"),
+        (b"\xff", "the server closed the connection"),
+    ):
+        with pytest.raises(UnreachableError, match=words):
+            ZmqTransport(Address.parse(f"gr00t://{tcp(reply_with(reply))}?connect=0.2", "gr00t")).open()
+
+
+def test_a_zeromq_server_that_was_restarted_is_connected_again(zmq_installed: None):
+    import zmq
+
+    wire, port = None, 0
+    for _ in range(2):
+        with zmq.Context() as context, context.socket(zmq.REP) as server:
+            server.linger = 0
+            if wire is None:
+                port = server.bind_to_random_port("tcp://127.0.0.1")
+                wire = zmq_wire_to(f"127.0.0.1:{port}")
+            else:
+                server.bind(f"tcp://127.0.0.1:{port}")
+            wire.open()
+            thread = threading.Thread(target=lambda server=server: server.send(server.recv() * 300))
+            thread.start()
+            assert wire.is_open and wire.ask(b"hello") == b"hello" * 300
+            thread.join()
+        time.sleep(0.05)
+        assert not wire.is_open
+
+
+@pytest.mark.parametrize("scheme", ["openpi", "openvla-oft"])
+def test_a_redirect_is_reported_and_not_followed(tcp: Tcp, scheme: str):
+    reached: list[bool] = []
+
+    def elsewhere(client: socket.socket) -> None:
+        reached.append(True)
+        client.close()
+
+    other = tcp(elsewhere)
+    target = f"{'ws' if scheme == 'openpi' else 'http'}://{other}/"
+    reply = f"HTTP/1.1 307 Moved\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n".encode()
+    with pytest.raises(
+        UnreachableError, match=f": redirects to {target}; redirects are not followed, so use"
+    ):
+        load_client(f"{scheme}://{tcp(reply_with(reply))}?connect=0.3").connect()
+    assert not reached
+
+
+def test_a_compressed_or_large_http_reply_is_rejected(http: Callable[..., str]):  # noqa: F811
+    for encoding, body, words in (
+        ("gzip", gzip.compress(bytes(10**8), 1), "the reply is compressed (gzip)"),
+        ("identity", bytes(MAX_REPLY_BYTES + 1), "more than 4,194,304 bytes"),
+    ):
+        headers = {"Content-Encoding": encoding}
+        address = Address.parse(
+            f"openvla-oft://{http(replying(body, headers=headers))}?timeout=5", "openvla-oft"
+        )
+        wire = HttpTransport(address)
+        wire.open()
+        with pytest.raises(ReplyError, match=re.escape(words)):
+            wire.ask(b"{}")
 
 
 def test_an_unsolicited_reply_is_rejected(stub: Stub):

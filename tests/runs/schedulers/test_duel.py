@@ -69,7 +69,7 @@ def test_duel_stops_when_decided_and_both_play_the_same_starts_in_one_order(tmp_
     assert found.left == 0
     judged = found.judgement
     assert judged.verdict is PairVerdict.WORSE and judged.status == 1
-    assert judged.overall.change == -1 and -1 <= judged.overall.low < judged.overall.high < 0
+    assert judged.overall.change == -1 and -1 <= judged.overall.low < judged.overall.high <= 0
     assert [spec.key for spec in players[0].seen] == [spec.key for spec in players[1].seen]
     starts = [(spec.task, spec.seed) for spec in players[0].seen]
     assert len(set(starts)) == len(starts) == judged.overall.starts == judged.played / 2 < judged.planned / 2
@@ -97,6 +97,7 @@ def test_interrupted_duel_comes_to_the_same_judgement_and_more_seeds_go_on(tmp_p
     rules = often(0.3, "one"), often(0.8, "other")
     whole = fought(tmp_path / "whole", *rules)
     assert whole.judgement.verdict is PairVerdict.BETTER
+    assert (whole.judgement.overall.planned, whole.judgement.overall.rule) == (40, "sign test")
     for place in (1, 6, 11):
         part = fought(tmp_path / "part", *rules, observer=StopsAfter(place))
         assert part.left > 0 and part.judgement.verdict is PairVerdict.UNDECIDED
@@ -109,6 +110,9 @@ def test_interrupted_duel_comes_to_the_same_judgement_and_more_seeds_go_on(tmp_p
     players = Played(rules[0], address="one"), Played(rules[1], address="other")
     more = duel(*players, WORDS, out=tmp_path / "more", options=OPTIONS)
     assert more.judgement.verdict is PairVerdict.BETTER
+    assert (more.judgement.overall.planned, more.judgement.overall.rule) == (6, "bets"), (
+        "the plan was exceeded"
+    )
     assert all(
         spec.seed > 2 for spec in players[0].seen
     )  # what was there stays first, and is not played again
@@ -186,7 +190,7 @@ def test_policies_that_never_succeed_are_compared_by_progress(tmp_path: Path):
     )
     assert found.judgement.verdict is PairVerdict.BETTER
     assert found.judgement.measure == "progress" and 0.3 < (found.judgement.overall.change or 0) < 0.7
-    assert found.judgement.played < found.judgement.planned
+    assert found.judgement.played < found.judgement.planned and found.judgement.overall.rule == "bets"
     again = duel(
         far, near, WORDS, out=tmp_path / "progress", options=OPTIONS, measure="progress", margin=0.01
     )

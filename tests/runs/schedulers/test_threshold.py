@@ -71,7 +71,7 @@ def test_intervals_contain_the_threshold_in_most_searches_of_a_policy_with_lapse
 
 def test_search_ends_at_the_floor_and_when_budget_or_seeds_are_used_up():
     floor = ThresholdSearch(8, 100)
-    assert settle(floor, lambda item: False) == MIN_CONTROLS
+    assert settle(floor, lambda item: False) <= 3 * MIN_CONTROLS and floor.starts == MIN_CONTROLS
     assert floor.ended == "controls" and floor.evidence.interval == (0, 8)
     few = ThresholdSearch(8, 12)
     assert settle(few, fails_from(4)) <= 12 and few.ended == "budget"

@@ -87,6 +87,21 @@ def test_anytime_p_is_rarely_small_by_chance_and_soon_small_under_a_loss():
     assert (found[0.9] <= 0.05).mean() <= 0.05 and (found[0.7] <= 0.05).mean() > 0.95
 
 
+def test_p_for_a_planned_number_of_starts_finds_a_loss_sooner_and_is_rarely_small_by_chance():
+    rng, runs, planned = np.random.default_rng(7), 400, 60
+    before = rng.random((runs, planned)) < 0.9
+    found = {
+        (rate, plan): np.mean([Pairs.of(each, plan).p <= 0.05 for each in differences])
+        for rate in (0.9, 0.7)
+        for differences in [(rng.random((runs, planned)) < rate) * 1.0 - before]
+        for plan in (planned, None, 0)
+    }
+    assert found[0.9, planned] <= 0.07
+    assert found[0.7, planned] > found[0.7, None] + 0.1 > found[0.7, 0] + 0.2, (
+        "more for a plan, less beyond one"
+    )
+
+
 def test_pair_counts_for_the_better_side():
     pairs = Pairs()
     for difference in (0, -1, -1, 1, -0.5):

@@ -11,10 +11,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
+from tempfile import gettempdir
+
+from filelock import lock_descriptor
 
 from assay.episodes import Episode, EpisodeSpec, task_of
 from assay.errors import AssayError, RunError
@@ -24,8 +27,11 @@ from assay.runs.executor import Done, Event, WorkerConfig
 from assay.runs.schedulers.plan import Scheduler
 from assay.sim.packs.registry import PACKS
 from assay.support.console import number_of, say
-from assay.support.files import scratch_folder
+from assay.support.files import file_lock, leftovers, scratch_folder
+from assay.support.processes import BEFORE_EXEC, start_watcher
 
+PREFIX, SESSION, LOCK = "assay-libero-", "session.json", "script.lock"
+"""Start of the names of session folders, and files in them; the lock is held until the script has ended."""
 POLL_S = 0.5
 """Interval between checks for new episodes, in seconds."""
 STOP_TIMEOUT_S = 5.0
@@ -34,20 +40,57 @@ PYTHONS = ("python", "python3")
 """Commands that are replaced by the Python interpreter that runs Assay."""
 
 
-def start(words: Sequence[str], session: DropinSession, folder: Path) -> subprocess.Popen[bytes]:
-    """Write the session file to ``folder`` and start a script. Raises RunError if the command is invalid."""
+@contextmanager
+def session_folder() -> Iterator[Path]:
+    """Context manager that yields a temporary folder for a session once the scripts of killed commands have ended.
+
+    Raises RunError if one of them does not end.
+    """
+    for folder in leftovers(Path(gettempdir()), PREFIX):
+        try:
+            with suppress(FileNotFoundError), file_lock(folder / LOCK, STOP_TIMEOUT_S):
+                continue
+        except BlockingIOError:
+            mark = f"{VARIABLE}={folder / SESSION}"
+            raise RunError(
+                f"the script of a killed command is still running; first end all processes with {mark} in their "
+                "environment"
+            ) from None
+    with scratch_folder(prefix=PREFIX) as name:
+        yield Path(name)
+
+
+@contextmanager
+def running(words: Sequence[str], session: DropinSession, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Context manager that writes the session file to ``folder`` and runs a script, which must have ended on exit.
+
+    If this process or the script is killed, a watching process kills the script and the processes that it started.
+    Until then it holds a lock. Raises RunError if the command is invalid.
+    """
     if not words:
         raise RunError("no command given; expected 'assay libero -- python main.py ...'")
     command = [sys.executable if words[0] in PYTHONS else words[0], *words[1:]]
-    file = folder / "session.json"
+    file = folder / SESSION
     session.write(file)
     before = os.environ.get("PYTHONPATH")
     path = os.pathsep.join([str(PATH), *([before] if before else [])])
+    environment = {**os.environ, VARIABLE: str(file), "PYTHONPATH": path}
+    with (folder / LOCK).open("w") as lock:
+        lock_descriptor(lock.fileno(), blocking=False)
+        watcher = start_watcher(f"{VARIABLE}={file}", lock.fileno())
+    process = None
     try:
-        return subprocess.Popen(command, env={**os.environ, VARIABLE: str(file), "PYTHONPATH": path})
-    except OSError as error:
-        fix = f"; did you mean 'assay libero -- python {words[0]} ...'?" if words[0].endswith(".py") else ""
-        raise RunError(f"{words[0]} cannot be started: {error.strerror or error}{fix}") from None
+        try:
+            process = subprocess.Popen(command, env=environment, preexec_fn=BEFORE_EXEC)
+        except OSError as error:
+            did = (
+                f"; did you mean 'assay libero -- python {words[0]} ...'?" if words[0].endswith(".py") else ""
+            )
+            raise RunError(f"{words[0]} cannot be started: {error.strerror or error}{did}") from None
+        yield process
+    finally:
+        exited = process is None or (process.returncode is not None and process.returncode >= 0)
+        watcher.communicate(b"the script has exited" if exited else b"")
 
 
 class ScriptStopper:
@@ -75,9 +118,8 @@ class ScriptStopper:
 def run_free(words: Sequence[str], pack: str, states: Path | None = None) -> int:
     """Run a script on LIBERO's own tasks and return its exit status. Raises AssayError."""
     PACKS.load(pack)()  # reports a missing pack before the script starts
-    with scratch_folder(prefix="assay-libero-") as folder:
-        session = DropinSession(pack, states="" if states is None else str(states.absolute()))
-        process = start(words, session, Path(folder))
+    session = DropinSession(pack, states="" if states is None else str(states.absolute()))
+    with session_folder() as folder, running(words, session, folder) as process:
         while True:
             try:
                 return process.wait()
@@ -149,8 +191,7 @@ class Script:
             aside=True,
         )
         states = None if self._config is None else self._config.states
-        with scratch_folder(prefix="assay-libero-") as name:
-            folder = Path(name)
+        with session_folder() as folder:
             episodes, plan = folder / "episodes", folder / "plan.json"
             episodes.mkdir()
             write_plan(plan, folder, suite_tasks)
@@ -161,24 +202,25 @@ class Script:
                 episodes=str(episodes),
                 states="" if states is None else str(states),
             )
-            process, interrupted = start(self.words, session, folder), False
-            stop = ScriptStopper(process)
-            try:
-                while process.poll() is None:
-                    if stopping():
-                        interrupted = True
-                        stop()
-                    for number, episode in _collect(episodes, left):
-                        yield Done(number, episode)
-                    yield None
-                    try:
-                        process.wait(POLL_S)
-                    except subprocess.TimeoutExpired:
-                        pass
-                    except KeyboardInterrupt:  # the terminal has sent it to the script, too
-                        interrupted = True
-            finally:
-                stop.wait()
+            interrupted = False
+            with running(self.words, session, folder) as process:
+                stop = ScriptStopper(process)
+                try:
+                    while process.poll() is None:
+                        if stopping():
+                            interrupted = True
+                            stop()
+                        for number, episode in _collect(episodes, left):
+                            yield Done(number, episode)
+                        yield None
+                        try:
+                            process.wait(POLL_S)
+                        except subprocess.TimeoutExpired:
+                            pass
+                        except KeyboardInterrupt:  # the terminal has sent it to the script, too
+                            interrupted = True
+                finally:
+                    stop.wait()
             self.status = process.returncode
             suffixes = [CERTAIN, PROVISIONAL] if self.status == 0 and not interrupted else [CERTAIN]
             for number, episode in chain(*(_collect(episodes, left, suffix) for suffix in suffixes)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, zip_longest
@@ -16,6 +17,7 @@ from assay.extensions.eqa.actions import ActionLevel, Turning
 from assay.extensions.eqa.drafts import Draft, OptionMethod, Plan, Shot, WrongInstructions, plan_drafts
 from assay.extensions.eqa.episode import EpisodeSource, Tally
 from assay.extensions.eqa.pairs import PreparedEpisode, prepare_episodes
+from assay.extensions.eqa.progress import Progress
 from assay.extensions.eqa.question import FOLDER_FILES, LETTERS, Question, QuestionError, QuestionKind, save
 from assay.extensions.eqa.views import CameraView, save_image, write_text
 from assay.support.files import making
@@ -34,6 +36,8 @@ class InstructionCase:
 
 Distractors = Callable[[Sequence[InstructionCase]], WrongInstructions]
 """Function that returns three wrong instructions by episode id; for ids that it omits, the data set's are used."""
+PROGRESS = "progress.sqlite"
+"""Name of the file with the prepared episodes of an unfinished build."""
 IDENTICAL_OPTIONS = "question: two options look the same"
 
 
@@ -69,7 +73,7 @@ def build(
     ``most_episodes`` limits the number of episodes per source, and ``on_episode`` is called after each episode.
     ``settings`` are stored with the questions. ``distractors`` is a function that writes wrong instructions for
     data sets that do not record which episodes share an initial state. All files are written to ``OUT.part``,
-    which is renamed to ``out`` at the end.
+    which is renamed to ``out`` at the end. An interrupted build leaves its prepared episodes there for the next one.
     """
     if len({source.name for source in sources}) < len(sources):
         raise QuestionError(
@@ -80,11 +84,17 @@ def build(
     counts: dict[str, dict[str, int]] = {}
     short: dict[str, dict[str, int]] = {}
     tallies: dict[str, Tally] = {}
-    with making(out, ours=set(FOLDER_FILES)) as folder:
+    identity = (__version__, settings, turning, str(all_cameras))
+    with (
+        making(out, ours=set(FOLDER_FILES), progress=PROGRESS) as folder,
+        closing(Progress(folder / PROGRESS, identity)) as progress,
+    ):
         for source in sources:
             tally = tallies[source.name] = Tally()
             ready = []
-            for episode in prepare_episodes(source, all_cameras, tally, turning=turning, most=most_episodes):
+            for episode in prepare_episodes(
+                source, all_cameras, tally, turning=turning, most=most_episodes, progress=progress
+            ):
                 ready.append(episode)
                 on_episode()
             wrong: WrongInstructions = {}
@@ -109,6 +119,7 @@ def build(
                 kind: count for kind, count in counts[source.name].items() if count < plan[QuestionKind(kind)]
             }
         if not questions:
+            (folder / PROGRESS).unlink()  # other options are needed
             reasons = "; ".join(f"{name}: {tally.summary()}" for name, tally in tallies.items())
             raise QuestionError(f"no questions could be built: {reasons}")
         info = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -95,6 +95,12 @@ class Tally:
             self.counts[reason] += count
             if place and len(self.places[reason]) < MAX_EXAMPLES:
                 self.places[reason].append(place)
+
+    def merge(self, counts: Mapping[str, int], places: Mapping[str, Sequence[str]]) -> None:
+        """Add the counts and examples of another tally."""
+        self.counts.update(counts)
+        for reason, examples in places.items():
+            self.places[reason] = [*self.places[reason], *examples][:MAX_EXAMPLES]
 
     def summary(self, most: int = 4) -> str:
         """Describe the most frequent reasons, each with an example."""

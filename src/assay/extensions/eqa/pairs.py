@@ -5,14 +5,18 @@ Quality is measured on greyscale images, uint8 (height, width).
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from assay.extensions.eqa.actions import ANGLES, MAX_PITCH_DEG, Turning, difference, signs
 from assay.extensions.eqa.episode import EpisodeSource, QualityRules, SourceEpisode, Tally
+from assay.extensions.eqa.progress import Arrays, Progress
 from assay.extensions.eqa.question import UnreadableError
 from assay.extensions.eqa.views import CameraView
 
@@ -47,6 +51,19 @@ class PreparedEpisode:
     """Last frame: block means of the image from the view's first camera."""
     alike: frozenset[tuple[int, int]] = frozenset()
     """Pairs of frames, the earlier first, whose images are nearly identical in at least one camera."""
+
+    @classmethod
+    def restore(cls, episode: SourceEpisode, arrays: Arrays) -> PreparedEpisode:
+        """Create the object from the values of `as_arrays`."""
+        values: dict[str, Any] = {**arrays, "whole": bool(arrays["whole"])}
+        values["alike"] = frozenset((first, second) for first, second in arrays["alike"].tolist())
+        return cls(episode, **values)
+
+    def as_arrays(self) -> Arrays:
+        """Return everything but the episode as arrays."""
+        names = [field.name for field in fields(self) if field.name not in ("episode", "alike")]
+        pairs = np.array(sorted(self.alike), dtype=np.int64).reshape(-1, 2)
+        return {name: np.asarray(getattr(self, name)) for name in names} | {"alike": pairs}
 
     @property
     def group(self) -> str:
@@ -163,13 +180,29 @@ def prepare_episodes(
     *,
     turning: Turning = "exact",
     most: int | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[PreparedEpisode]:
-    """Prepare the first ``most`` readable episodes of a source; skipped episodes are tallied."""
+    """Prepare the first ``most`` readable episodes of a source; skipped episodes are tallied.
+
+    Prepared episodes are stored in ``progress``, and read from it without reading images.
+    """
     count = 0
     for episode in source.episodes(tally):
-        prepared = prepare_episode(episode, source.rules, view, tally, turning)
-        if prepared is not None:
-            yield prepared
+        own = Tally()
+
+        def prepare(episode: SourceEpisode = episode, own: Tally = own) -> Arrays | None:
+            prepared = prepare_episode(episode, source.rules, view, own, turning)
+            if prepared is None:
+                return None
+            return prepared.as_arrays() | {"tally": np.array(json.dumps([own.counts, own.places]))}
+
+        key = (source.name, episode.id, hashlib.sha256(episode.states.tobytes()).hexdigest())
+        arrays = prepare() if progress is None else progress.recall(key, prepare)
+        if arrays is None:
+            tally.merge(own.counts, own.places)
+        else:
+            tally.merge(*json.loads(str(arrays.pop("tally"))))
+            yield PreparedEpisode.restore(episode, arrays)
             count += 1
             if count == most:  # further episodes would first have to be simulated
                 return

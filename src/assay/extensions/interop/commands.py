@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -150,16 +150,18 @@ def export(
         for form, target in targets:
             if target is None:
                 continue
-            frame, content = store.frame().drop("id"), BytesIO()
-            getattr(frame, f"write_{form}")(content)
-            if str(target) == "-":
-                if output.is_terminal:
-                    say(content.getvalue().decode(errors="replace"))
-                else:  # other programs get the bytes as they are
-                    sys.stdout.flush()
-                    sys.stdout.buffer.write(content.getvalue() + b"\n")
-                    sys.stdout.buffer.flush()
-            else:
-                with replacing(target) as unfinished:
-                    unfinished.write_bytes(content.getvalue())
+            frame = store.frame().drop("id")
+            write: Callable[[IO[bytes]], None] = getattr(frame, f"write_{form}")
+            if str(target) != "-":
+                with replacing(target) as unfinished, unfinished.open("wb") as file:
+                    write(file)
                 say(f"{number_of(len(frame), 'episode')} written to {target}")
+                continue
+            write(content := BytesIO())
+            if output.is_terminal:
+                say(content.getvalue().decode(errors="replace"))
+            else:  # other programs get the bytes as they are
+                sys.stdout.flush()
+                sys.stdout.buffer.write(content.getbuffer())
+                sys.stdout.buffer.write(b"\n")
+                sys.stdout.buffer.flush()

@@ -19,7 +19,7 @@ import polars as pl
 from assay.episodes.episode import UNTOUCHED, atom_progress, furthest
 from assay.episodes.spec import Label
 from assay.measures.clustering import group_shares, shares
-from assay.measures.frames import group_rows, valid_rows
+from assay.measures.frames import CLUSTER, group_rows, narrow, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.views.style import WIDTH, Drawing, Figure, stacked_bars
@@ -60,7 +60,8 @@ class GoalProgress(Result):
 
 def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[GoalProgress, ...]:
     """Return the progress of each group of episodes with recorded stages or goals of several atoms."""
-    rows = valid_rows(frame).drop_nulls(by)
+    recorded = narrow(frame, *CLUSTER, *by, "outcome", "truth", "steps", "stages", "progress")
+    rows = valid_rows(recorded).drop_nulls(by)
     stages = pl.col("stages") if "stages" in rows.columns else pl.lit(None, pl.String).alias("stages")
     measured: list[tuple[int, float, float]] = []  # number of atoms, fraction at the end, largest fraction
     for truth, steps, success, reached in rows.select("truth", "steps", "success", stages).iter_rows():
@@ -183,7 +184,8 @@ def stops(frame: pl.DataFrame) -> tuple[StageFailures, ...]:
     """
     if "stages" not in frame.columns or frame["stages"].null_count() == len(frame):
         raise MeasureError("the run does not record the stages of goal atoms")
-    rows = valid_rows(frame).filter(pl.col("stages") != NO_ATOMS)
+    recorded = narrow(frame, *CLUSTER, "outcome", "truth", "steps", "stages")
+    rows = valid_rows(recorded).filter(pl.col("stages") != NO_ATOMS)
     failed = rows.filter(pl.col("success") == 0)
     if not len(failed):
         return ()
@@ -196,7 +198,7 @@ def stops(frame: pl.DataFrame) -> tuple[StageFailures, ...]:
             if not any(last > steps for _, last in held.get(atom, ()))
         ]
         final.append(furthest(max(open_atoms, key=atom_progress)) if open_atoms else UNTOUCHED)
-    failed = failed.with_columns(_stage=pl.Series(final))
+    failed = narrow(failed, *CLUSTER).with_columns(_stage=pl.Series(final))
     result = []
     for by in ((), ("condition",)) if rows["condition"].n_unique() > 1 else ((),):
         at_stage = {

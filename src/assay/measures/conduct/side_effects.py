@@ -16,7 +16,7 @@ import polars as pl
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import group_shares, medians
 from assay.measures.conduct.progress import ALL, HIDDEN
-from assay.measures.frames import group_rows
+from assay.measures.frames import CLUSTER, group_rows, narrow
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.time.timing import REFERENCE, with_references
@@ -50,6 +50,8 @@ DEFINITIONS = (
     "touched something. Fleeting: the goal no longer holds once the gripper is open and the arm has been "
     "still for up to 1.5 s."
 )
+QUANTITIES = ("peak_force", "jerk", "time_ratio", "path_ratio")
+"""Columns of rows whose medians are measured."""
 _SUCCEEDED = pl.col("success") == 1
 _CONDITION = Column("condition", value=lambda result: group_name(result.group) if result.group else ALL)
 
@@ -121,6 +123,7 @@ def side_effects(frame: pl.DataFrame) -> tuple[SideEffects, ...]:
     side_effect = pl.any_horizontal(pl.col(name) > 0 for name in EFFECTS)
     lasting = _SUCCEEDED & (pl.col("lasts").fill_null(1) == 1)
     rows = rows.with_columns(clean=(lasting & ~side_effect).cast(pl.Int64))
+    rows = narrow(rows, *CLUSTER, "success", "clean", "fleeting", *EFFECTS, *QUANTITIES)
     won, lost = rows.filter(_SUCCEEDED), rows.filter(~_SUCCEEDED)
     results = []
     for by in ((), ("condition",)):

@@ -30,7 +30,7 @@ from assay.measures.frames import (
     sums,
     valid_rows,
 )
-from assay.measures.memory.paths import Paths, distances
+from assay.measures.memory.paths import AnyPaths, distances
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.support.addresses import call_with_fields
 from assay.support.stats.intervals import Interval
@@ -173,7 +173,7 @@ class NearFarFailures(Result):
     """
 
 
-def failures(frame: pl.DataFrame, paths: Paths, rule: NearFarRule = OURS) -> NearFarFailures:
+def failures(frame: pl.DataFrame, paths: AnyPaths, rule: NearFarRule = OURS) -> NearFarFailures:
     """Separate near from far failures. Raises MeasureError if there are no trajectories or too few successes."""
     labels = {"axis", "object", "action"} & set(frame.columns)
     still = (pl.col("touched").is_null() & pl.col("moved").is_null()).alias("still")

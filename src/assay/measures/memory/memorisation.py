@@ -9,10 +9,11 @@ control.
         (open-end dynamic time warping, metres: a trajectory may be slower, or begin later)
 
 is compared with the natural spread of the task (``paths``). A trajectory is *repeated* if D is at most the 95 %
-quantile of that spread (or a centimetre, if larger) and the changed goal was not reached. The index is the
-fraction of repeated trajectories: 0 for a policy that reacts, near 1 for one that replays what it has learnt. It
-is tested over starts against chance: the fraction of other tasks' controls that are equally close to this task's
-controls, but at least 5 %.
+quantile of that spread (or a centimetre, if larger) and the changed goal was not reached. It is also repeated if the
+recorded actions are those of such a control (``same_actions``): an arm that replays actions follows another path if a
+displaced object blocks it. The index is the fraction of repeated trajectories: 0 for a policy that reacts, near 1 for
+one that replays what it has learnt. It is tested over starts against chance: the fraction of other tasks' controls
+that count as repeating this task's controls, but at least 5 %.
 
 Not judged, and counted separately:
 
@@ -47,11 +48,13 @@ from assay.measures.flaws import Flaw
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.memory.paths import (
     QUANTILE,
-    Paths,
+    AnyPaths,
+    ReadTrajectories,
     alike,
     by_chance,
     displacement,
     distances,
+    same_actions,
     spreads,
     starting_elsewhere,
 )
@@ -70,6 +73,11 @@ MIN_SPREADS = 4
 """Minimum displacement that requires a different trajectory, as a multiple of the spread."""
 MIN_CONTROL_SPREADS = 2
 """Minimum distance between a control's trajectory and standing still, as a multiple of the spread."""
+_USED = (
+    *("id", "task", "seed", "start", "condition", "outcome", "truth", "initial_positions", "events"),
+    *("axis", "plausible", "guessable", "distance", "asked_goal"),
+)
+"""Columns of a run that are read."""
 
 
 class Calls(StrEnum):
@@ -100,7 +108,7 @@ class Index(Result):
     """Number of judged episodes."""
     starts: Annotated[int, Column("starts", "count")]
     p: float
-    """One-sided p value, over starts, for an index above ``chance``."""
+    """One-sided p value, over starts, for an index above ``chance``; at least ``chance ** starts``."""
     chance: float
     """Fraction expected by chance: share of other tasks' controls that would count as repeated; at least 5 %."""
 
@@ -136,6 +144,8 @@ class Memorisation(Result):
     """Index by reason for a different trajectory: moved, something else, nonsense, impossible."""
     by_label: int
     """Number of judged episodes whose displacement is known only from a label."""
+    by_actions: int
+    """Number of repeated trajectories that are recognised only by their actions."""
     reached: int
     """Number of judged episodes that reached the changed goal, which therefore do not count as repeated."""
     unjudged: dict[str, int]
@@ -146,24 +156,27 @@ class Memorisation(Result):
     """Task -> noise of the policy, in metres.
 
     The noise is the 95 % quantile of the distances between controls with the same start, for tasks with several
-    (``--hold-start``). For these tasks, a trajectory counts as repeated up to this distance (or up to a
+    (``--repeats``, ``--hold-start``). For these tasks, a trajectory counts as repeated up to this distance (or up to a
     centimetre, if larger).
     """
     episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
     """Judged episodes. Columns: id, task, seed, start, condition, axis, calls, spread (metres), alike, chance."""
 
 
-def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
-    """Compute the memorisation index of a run.
+def memorisation(
+    frame: pl.DataFrame, paths: AnyPaths, read: ReadTrajectories = lambda ids: ()
+) -> Memorisation:
+    """Compute the memorisation index of a run; ``read`` yields trajectories with their actions.
 
     Episodes with an event are left out, because the control's trajectory is correct until the event.
     """
+    frame = frames.narrow(frame, *_USED)
     rows = frames.valid_rows(frame.filter(pl.col("events").is_null()) if "events" in frame.columns else frame)
     changed = _classify(frames.pairs(rows, "id", "truth", "initial_positions"))
     changed = changed.filter(pl.col("other") | (pl.col("moved_by") > 0))
     if not len(changed):
         raise MeasureError("no episode with a control has a change that calls for a different trajectory")
-    successful = frames.controls(rows).filter(pl.col("success") == 1)
+    successful = frames.controls(rows, repeats=True).filter(pl.col("success") == 1)
     successful = successful.filter(pl.Series(paths.has(successful["id"].to_numpy())))
     spread, noise = spreads(successful, paths)
     unjudged: Counter[str] = Counter()  # the reasons are keys of the JSON report
@@ -185,33 +198,32 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     changed = keep(changed, enough, "moved too little, for how much controls differ")
     here = ~starting_elsewhere(changed, paths) | changed["other"].to_numpy()
     changed = keep(changed, here, "the end effector starts elsewhere")
-    control = paths.resample(changed["control_id"].to_numpy())
+    ids, which = np.unique(changed["control_id"].to_numpy(), return_inverse=True)
+    control = paths.resample(ids)
     still = np.repeat(control[:, :1], control.shape[1], axis=1)
-    moves = distances(still, control) >= MIN_CONTROL_SPREADS * changed["spread"].to_numpy()
+    moves = distances(still, control)[which] >= MIN_CONTROL_SPREADS * changed["spread"].to_numpy()
     changed = keep(changed, moves, "the control cannot be told from standing still")
     if not len(changed):
         reasons = ", ".join(f"{count} x {why}" for why, count in unjudged.items() if count)
         raise MeasureError(f"no episode can be judged: {reasons}")
-    chance = by_chance(successful, paths, spread)
-    changed = pl.concat(
-        group.with_columns(
-            alike=alike(
-                group["id"].to_numpy(),
-                group["control_id"].to_numpy(),
-                successful.filter(pl.col("task") == task)["id"].to_numpy(),
-                group["spread"].to_numpy(),
-                paths,
-            ),
-            chance=pl.lit(max(CHANCE, chance.get(str(task), 0.0))),
-        )
-        for (task,), group in changed.group_by("task", maintain_order=True)
-    ).with_columns(pl.col("alike") & ~pl.col("reached"))
+    chance = by_chance(successful, paths, spread, read)
+    judged = []
+    for (task,), group in changed.group_by("task", maintain_order=True):
+        ids, usual = group["id"].to_numpy(), successful.filter(pl.col("task") == task)["id"].to_numpy()
+        own, same = group["control_id"].to_numpy(), np.zeros(len(ids), bool)
+        near = alike(ids, own, usual, group["spread"].to_numpy(), paths)
+        left = ~near & ~group["reached"].to_numpy()
+        same[left] = same_actions(ids[left], own[left], usual, read)
+        least = pl.lit(max(CHANCE, chance.get(str(task), 0.0)))
+        judged.append(group.with_columns(alike=pl.Series(near | same), same=pl.Series(same), chance=least))
+    changed = pl.concat(judged).with_columns(pl.col("alike") & ~pl.col("reached"))
     return Memorisation(
         overall=_index("", changed),
         axes=indices_by("axis", changed),
         conditions=indices_by("condition", changed),
         calls=indices_by("calls", changed),
         by_label=int((~changed["other"] & ~changed["measured"]).sum()),
+        by_actions=int(changed["same"].sum()),
         reached=int(changed["reached"].sum()),
         unjudged={why: count for why, count in unjudged.items() if count},
         spread={task: value for task, value in spread.items() if task},
@@ -306,7 +318,7 @@ def _index(group: str, rows: pl.DataFrame) -> Index:
         alike=int(hits.sum()),
         count=len(rows),
         starts=len(hits),
-        p=share_above(share, independent, chance),
+        p=max(share_above(share, independent, chance), chance ** len(hits)),
         chance=chance,
     )
 
@@ -356,6 +368,8 @@ def memorisation_table(result: Memorisation, report: ReportedRun) -> Table:
     rows = [(result.overall, "all"), *((index, "axis") for index in result.axes)]
     rows += [(index, "condition") for index in result.conditions]
     note = "Alike: number of trajectories that repeat that of the control. 95 % Wilson intervals over starts."
+    if result.by_actions:
+        note += f" Of these, {result.by_actions:,} take another path, with the actions of a control."
     if result.by_label:
         note += (
             " The run does not record initial positions; in "
@@ -409,7 +423,7 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
 MEMORISATION = Measure(
     "memorisation",
     "Fraction of trajectories that repeat that of the control although the change calls for another one.",
-    lambda run: memorisation(run.frame, run.paths),
+    lambda run: memorisation(run.frame, run.paths, run.trajectories),
     continuous=True,
     panels=(Panel("Memorisation", (memorisation_table,), runs=memorisation_figure),),
     sentences=lambda result, profile: [

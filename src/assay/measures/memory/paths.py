@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.episode import Trajectory
+from assay.errors import RunError
 from assay.measures.frames import START, goal
 from assay.measures.result import MeasureError
 from assay.support.jit import machine_code
@@ -26,6 +27,10 @@ POINTS = 50
 """Number of points of a resampled trajectory, as in LIBERO-Para."""
 STRETCH = 1.75
 """Maximum duration of a trajectory: it may take a third longer than its reference and begin a second later."""
+MAX_POINTS = 10_000_000
+"""Maximum number of points of a run whose trajectories are all kept in memory."""
+BLOCK = 4_000
+"""Number of trajectories that are read at a time otherwise."""
 QUANTILE = 0.95
 FLOOR = 0.01
 """Minimum spread and minimum displacement, in metres."""
@@ -33,8 +38,15 @@ ELSEWHERE = 0.02
 """Minimum distance, in metres, between the first points of trajectories that start at different positions."""
 MOST_CONTROLS = 20
 """Maximum number of the task's controls, besides the episode's own, with which a trajectory is compared."""
+SAME_ACTIONS = 0.98
+"""Minimum fraction of steps with nearly the same action in episodes that execute the same actions."""
+ACTION_TOLERANCE = 0.02
+"""Maximum difference of nearly equal actions, as a fraction of the range of the control's actions."""
 OTHER_TASK_CONTROLS = 5
 """Number of controls of each other task that are compared with those of this task."""
+
+ReadTrajectories = Callable[[Sequence[int] | None], Iterable[tuple[int, Trajectory]]]
+"""Function that yields the trajectories of episodes by id, or of all episodes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,15 +63,15 @@ class Paths:
     @classmethod
     def of(cls, paths: Iterable[tuple[int, Trajectory]]) -> Paths:
         """Collect trajectories in ascending order of episode id."""
-        by_id = {
-            number: path.end_effector
-            for number, path in paths
-            if len(path.end_effector) > 1 and np.isfinite(path.end_effector).all()
-        }
+        by_id = dict(_usable(paths))
         lengths = [len(points) for points in by_id.values()]
         points = np.concatenate(list(by_id.values())) if by_id else np.zeros((0, 3), np.float32)
         bounds = np.cumsum([0, *lengths], dtype=np.int64)
         return cls(np.array(list(by_id), np.int64), points, bounds)
+
+    def part(self, *ids: np.ndarray) -> Paths:
+        """Return the trajectories of these episodes, or more, with all points in memory."""
+        return self
 
     def has(self, ids: np.ndarray) -> np.ndarray:
         """Return whether each episode has a trajectory: (len(ids),)."""
@@ -96,6 +108,67 @@ class Paths:
         counts = np.clip((self.lengths(ids) - 1) // stride + 1, 1, most).astype(np.int64)
         first = self.bounds[np.searchsorted(self.ids, ids)]
         return np.asarray(_sample(self.points, first, self.lengths(ids), stride, counts, most)), counts
+
+
+class StoredPaths:
+    """Trajectories of a run that is too large for memory: their points are read again, in blocks of episodes."""
+
+    def __init__(self, read: ReadTrajectories) -> None:
+        self._read = read
+        lengths, first = dict[int, int](), list[np.ndarray]()
+        for number, points in _usable(read(None)):
+            lengths[number] = len(points)
+            first.append(points[0].copy())
+        self.ids = np.array(list(lengths), np.int64)
+        self._lengths = np.array(list(lengths.values()), np.int64)
+        self._first = np.array(first, np.float32).reshape(-1, 3)
+
+    def part(self, *ids: np.ndarray) -> Paths:
+        """Return the trajectories of these episodes, with all points in memory. Raises RunError if they changed."""
+        wanted = np.unique(np.concatenate(ids))
+        part = Paths.of(self._read(wanted.tolist()))
+        if not np.array_equal(part.ids, wanted) or not np.array_equal(
+            part.lengths(wanted), self.lengths(wanted)
+        ):
+            raise RunError("the run changed while its trajectories were read")
+        return part
+
+    def has(self, ids: np.ndarray) -> np.ndarray:
+        """Return the same as `Paths.has`."""
+        return np.isin(ids, self.ids)
+
+    def lengths(self, ids: np.ndarray) -> np.ndarray:
+        """Return the same as `Paths.lengths`."""
+        return np.asarray(self._lengths[np.searchsorted(self.ids, ids)])
+
+    def first(self, ids: np.ndarray) -> np.ndarray:
+        """Return the same as `Paths.first`."""
+        return np.asarray(self._first[np.searchsorted(self.ids, ids)])
+
+    def resample(self, ids: np.ndarray, most: np.ndarray | None = None) -> np.ndarray:
+        """Return the same as `Paths.resample`."""
+        result = np.zeros((len(ids), POINTS, 3), np.float32)
+        for block in blocks(len(ids)):
+            part = self.part(ids[block])
+            result[block] = part.resample(ids[block], None if most is None else most[block])
+        return result
+
+
+AnyPaths = Paths | StoredPaths
+
+
+def blocks(count: int) -> Iterator[slice]:
+    """Yield slices that divide ``count`` episodes into blocks whose trajectories fit into memory."""
+    for first in range(0, count, BLOCK):
+        yield slice(first, first + BLOCK)
+
+
+def _usable(paths: Iterable[tuple[int, Trajectory]]) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the points of the trajectories that can be compared, by episode id."""
+    for number, path in paths:
+        points = path.end_effector
+        if len(points) > 1 and np.isfinite(points).all():
+            yield number, points
 
 
 @machine_code
@@ -182,7 +255,7 @@ def _distances(
     return result
 
 
-def spreads(successful: pl.DataFrame, paths: Paths) -> tuple[dict[str, float], dict[str, float]]:
+def spreads(successful: pl.DataFrame, paths: AnyPaths) -> tuple[dict[str, float], dict[str, float]]:
     """Return the spread of the ``successful`` controls of each task, in metres, and the policy's noise.
 
     The noise can be measured for tasks that have several controls with the same start. The key "" holds the spread for
@@ -211,7 +284,9 @@ def spreads(successful: pl.DataFrame, paths: Paths) -> tuple[dict[str, float], d
     return {task: max(FLOOR, value) for task, value in high.items()}, noisy
 
 
-def by_chance(successful: pl.DataFrame, paths: Paths, spread: dict[str, float]) -> dict[str, float]:
+def by_chance(
+    successful: pl.DataFrame, paths: AnyPaths, spread: dict[str, float], read: ReadTrajectories
+) -> dict[str, float]:
     """Return, by task, the fraction of controls with other goals that would count as repeating the task's controls.
 
     It estimates how often a trajectory towards another goal is similar by chance. A single task has no entry.
@@ -223,28 +298,74 @@ def by_chance(successful: pl.DataFrame, paths: Paths, spread: dict[str, float]) 
         ids = others.group_by("task", maintain_order=True).head(OTHER_TASK_CONTROLS)["id"].to_numpy()
         if len(ids) and str(task) in spread:
             within = np.full(len(ids), spread[str(task)])
-            shares[str(task)] = float(alike(ids, None, group["id"].to_numpy(), within, paths).mean())
+            usual = group["id"].to_numpy()
+            near = alike(ids, None, usual, within, paths)
+            near[~near] = same_actions(ids[~near], None, usual, read)
+            shares[str(task)] = float(near.mean())
     return shares
 
 
 def alike(
-    ids: np.ndarray, own: np.ndarray | None, usual: np.ndarray, within: np.ndarray, paths: Paths
+    ids: np.ndarray, own: np.ndarray | None, usual: np.ndarray, within: np.ndarray, paths: AnyPaths
 ) -> np.ndarray:
     """Return whether each trajectory is ``within`` (ids,) metres of a control: (ids,).
 
     The controls include the episode's ``own`` (ids,) control.
     """
-    result = np.zeros(len(ids), bool)
-    if own is not None:
-        begun, counts = paths.beginnings(ids, paths.lengths(own))
-        result = distances(begun, paths.resample(own), lengths=counts, within=within) <= within
-    for control in usual[:MOST_CONTROLS]:
-        left = np.flatnonzero(~result)
-        result[left] = _distance(ids[left], control, paths, within[left]) <= within[left]
+    usual, result = usual[:MOST_CONTROLS], np.zeros(len(ids), bool)
+    for block in blocks(len(ids)):
+        mine, near, limits = ids[block], result[block], within[block]
+        part = paths.part(mine, usual, *([] if own is None else [own[block]]))
+        if own is not None:
+            begun, counts = part.beginnings(mine, part.lengths(own[block]))
+            near[:] = distances(begun, part.resample(own[block]), lengths=counts, within=limits) <= limits
+        for control in usual:
+            left = np.flatnonzero(~near)
+            near[left] = _distance(mine[left], control, part, limits[left]) <= limits[left]
     return result
 
 
-def starting_elsewhere(rows: pl.DataFrame, paths: Paths) -> np.ndarray:
+def same_actions(
+    ids: np.ndarray, own: np.ndarray | None, usual: np.ndarray, read: ReadTrajectories
+) -> np.ndarray:
+    """Return whether each episode executes the actions of a control step by step: (ids,).
+
+    The controls are those of `alike`. Compared are the steps that both episodes have, at least half of the control's,
+    in the dimensions in which the control's actions vary.
+    """
+    result, shared = np.zeros(len(ids), bool), _actions(usual[:MOST_CONTROLS], read)
+    for block in blocks(len(ids)):
+        mine, theirs = _actions(ids[block], read), {} if own is None else _actions(own[block], read)
+        rows = np.array([row for row in range(len(ids))[block] if int(ids[row]) in mine], int)
+        lengths = np.array([len(mine[int(number)]) for number in ids[rows]], int)
+        size = max((actions.shape[1] for actions in mine.values()), default=0)
+        stacked = np.full((len(rows), lengths.max(initial=0), size), np.nan, np.float32)
+        for row, number in enumerate(ids[rows]):
+            stacked[row, : lengths[row]] = mine[int(number)]
+        for number, control in (theirs | shared).items():
+            among = (
+                np.arange(len(rows))
+                if own is None or number in shared
+                else np.flatnonzero(own[rows] == number)
+            )
+            span = np.ptp(control, axis=0)
+            varied, most = span > 0, min(len(control), stacked.shape[1])
+            apart = np.abs(stacked[among, :most][:, :, varied] - control[:most, varied])
+            close = (apart <= ACTION_TOLERANCE * span[varied]).all(axis=2).sum(axis=1)
+            steps = np.minimum(lengths[among], len(control))
+            result[rows[among]] |= (
+                varied.any() & (2 * steps >= len(control)) & (close >= SAME_ACTIONS * steps)
+            )
+    return result
+
+
+def _actions(ids: np.ndarray, read: ReadTrajectories) -> dict[int, np.ndarray]:
+    """Return the recorded actions, (steps, size), of episodes by id, without those that have none."""
+    recorded = read(np.unique(ids).tolist())
+    return {number: path.actions for number, path in recorded if path.actions.ndim == 2 and len(path.actions)}
+
+
+def starting_elsewhere(rows: pl.DataFrame, paths: AnyPaths) -> np.ndarray:
     """Return whether each trajectory starts at a different position from its control: (rows,)."""
     begin, usual = (paths.first(rows[name].to_numpy()) for name in ("id", "control_id"))
     return np.asarray(np.linalg.norm(begin - usual, axis=1) > ELSEWHERE)
@@ -265,9 +386,10 @@ def displacement(now: str | None, usual: str | None) -> float | None:
     return farthest if farthest >= FLOOR else 0.0
 
 
-def _nearest_distances(ids: np.ndarray, paths: Paths) -> np.ndarray:
+def _nearest_distances(ids: np.ndarray, paths: AnyPaths) -> np.ndarray:
     """Return the distance of each trajectory from the nearest other trajectory: (ids,)."""
-    apart = np.stack([_distance(ids, other, paths) for other in ids])  # (to, from)
+    part = paths.part(ids)
+    apart = np.stack([_distance(ids, other, part) for other in ids])  # (to, from)
     np.fill_diagonal(apart, np.inf)
     return np.asarray(apart.min(axis=0))
 

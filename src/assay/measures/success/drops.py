@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ import polars as pl
 from assay.episodes.perturbation import Change
 from assay.episodes.spec import CONTROL, Label
 from assay.measures import frames
-from assay.measures.clustering import shares, variances
+from assay.measures.clustering import ratio, shares, variances
 from assay.measures.findings import Evidence, FlawTest, Profiles, Untested, evidence_from, one_sided_p
 from assay.measures.flaws import BY_CHANGE, Flaw, shown_by
 from assay.measures.measure import Measure, Panel, Profile, ReportedRun
@@ -22,15 +22,15 @@ from assay.measures.success.rates import CONTROLS, SUCCESS
 from assay.measures.views import wording
 from assay.measures.views.forest import MOST, Mark, forest_drawing
 from assay.measures.views.style import BLUE, FAINT, Drawing
-from assay.measures.views.table import Column, Table, declared_columns
+from assay.measures.views.table import Column, Table
 from assay.runs.schedulers.until import Pairs, start_order
+from assay.support.stats.horizon import HorizonTest
 from assay.support.stats.intervals import (
     Interval,
     difference_of,
     effective_count,
     kish,
     mean_over_tasks,
-    share_interval,
     widen_to_p,
 )
 from assay.support.stats.regression import LogOdds, conditional_log_odds
@@ -43,7 +43,10 @@ _FIXED = ("task", "condition")
 _OUTCOMES = {"both": (1, 1), "only_control": (1, 0), "only_perturbed": (0, 1), "neither": (0, 0)}
 """Outcome of a pair -> successes (0 or 1) of the control and of the perturbed episode."""
 
-_PAIR_COLUMNS = ("key", "task", "seed", "start", "condition", "instruction", "control_success", "success")
+_PAIR_COLUMNS = (
+    *("key", "task", "seed", "start", "condition", "instruction"),
+    *("control_success", "control_rate", "success"),
+)
 """Columns of `Drop.rows`, the table of pairs."""
 
 
@@ -76,22 +79,24 @@ class Drop(Result):
     """
     bootstrap: Interval | None
     """Bootstrap interval over starts, if requested; too narrow if fewer than about ten pairs differ."""
-    p: float
-    """Exact p value over and within starts (``significance.paired``); McNemar's if each start has one pair.
+    p: Annotated[float | None, Column("p", "p")]
+    """p value of the test: one-sided for a loss if ``plausible``, otherwise two-sided; None if not tested."""
+    p_two_sided: float
+    """Exact two-sided p value over and within starts (``significance.paired_p``); McNemar's for one pair per start.
 
     If a condition has several wordings of a task, it is at least the p value of Student's test over starts and
     wordings; if a condition was stopped early, it is at least an anytime-valid p value.
     """
-    p_holm: Annotated[float, Column("Holm p", "p")]
-    """p value adjusted for the family (Holm)."""
+    p_holm: Annotated[float | None, Column("Holm p", "p")]
+    """``p`` adjusted for the family (Holm), never below ``p``; None if not tested."""
     least_p: float
-    """Smallest p value attainable with the informative starts; if it exceeds 5 %, there are too few."""
+    """Smallest two-sided p value attainable with the informative starts; if it exceeds 5 %, there are too few."""
     telling: int
     """Number of informative starts: those with at least one success, perturbed or not."""
-    kept: float | None
-    """Success rate of the perturbed episodes whose control succeeds; None if no control does."""
-    kept_interval: Interval | None
-    """Wilson interval of ``kept`` over starts."""
+    retention: float | None
+    """Perturbed success divided by control success, over all starts; None if no control succeeds."""
+    retention_interval: Interval | None
+    """Interval of ``retention`` over starts and wordings (Fieller's, with Wilson's limits)."""
     tasks: int
     over_tasks: Interval | None
     """Student interval for tasks in general, treating these tasks as a sample; None for fewer than three tasks."""
@@ -109,9 +114,18 @@ class Drop(Result):
     """Starts, one row each: task, start, control, perturbed (numbers of successes), count (of pairs)."""
 
     @property
+    def p_loss(self) -> float:
+        """Exact one-sided p value of a loss."""
+        return one_sided_p(self.change, self.p_two_sided)
+
+    @property
     def certain(self) -> bool:
         """Whether both the test and the interval show a difference."""
-        return self.p_holm < SURE and not self.interval.low <= 0 <= self.interval.high
+        return (
+            self.p_holm is not None
+            and self.p_holm < SURE
+            and not self.interval.low <= 0 <= self.interval.high
+        )
 
 
 def drops(
@@ -119,33 +133,37 @@ def drops(
     by: Sequence[str] = ("condition",),
     *,
     resampling: bool = True,
-    stopped: Collection[str] = (),
+    stopped: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> tuple[Drop, ...]:
     """Return the drop of every group of perturbed episodes that share the columns ``by``, in order of appearance.
 
     A family holds the drops of an axis (words, world, senses) or, without axes, of the experiment; the drops by
     axis are one family. Changes after which success is not expected form separate families. Without
-    ``resampling``, the bootstrap, which takes most of the time, is skipped. ``stopped`` are the conditions that
-    were stopped early. Groups without a control are left out. Raises MeasureError if no group is left.
+    ``resampling``, the bootstrap, which takes most of the time, is skipped. ``stopped``: the rules that stopped
+    conditions early, by condition. Groups without a control are left out. Raises MeasureError if no group is left.
     """
-    rows = frames.valid_rows(frame)
+    read = ("outcome", "axis", "experiment", "plausible", *by)
+    rows = frames.valid_rows(frames.narrow(frame, *_PAIR_COLUMNS, *read))
     if absent := set(by) - set(frame.columns):
         raise MeasureError(f"the run has no column {min(absent)}")
     changed = rows.filter(pl.col("condition") != CONTROL).drop_nulls(by)
     if not len(changed):
         raise MeasureError("the run has no perturbed episode")
     matched = frames.pairs(rows).drop_nulls(by)
-    read = (*_PAIR_COLUMNS, "axis", "experiment", "plausible", *by)
-    matched = matched.select(name for name in matched.columns if name in read)
     if not len(matched):
         raise MeasureError(f"none of the {len(changed)} perturbed episodes has a control")
     totals = {key: len(group) for key, group in changed.group_by(by)}
+    stopped = stopped or {}
+    rounds = frames.allocated_rounds(stopped)
     result = []
     for key, group in matched.group_by(by, maintain_order=True):
         family = (group["axis"][0] if "axis" in group.columns else None) or group["experiment"][0]
         family = "axes" if "axis" in by else family
         sensible = len(frames.plausible(group)) > 0
-        early = bool(stopped) and bool({CONTROL, *group["condition"].unique()} & set(stopped))
+        conditions = [*group["condition"].unique()]
+        early = rounds > 0 or bool({CONTROL, *conditions} & stopped.keys())
+        # A condition that differs from its control was stopped by a test with a p value of its own.
+        rule = stopped.get(conditions[0], {}) if len(conditions) == 1 else {}
         used = group.select(name for name in _PAIR_COLUMNS if name in group.columns)
         result.append(
             Drop(
@@ -153,13 +171,20 @@ def drops(
                 family=family if sensible else f"{family}, success not expected",
                 plausible=sensible,
                 unpaired=totals[key] - len(group),
-                **_estimate(used, resampling=resampling, early=early),
-                p_holm=1.0,
+                **_estimate(
+                    used,
+                    resampling=resampling,
+                    early=early,
+                    is_one_sided=sensible,
+                    stopping_p=rule.get("p"),
+                    rounds=rounds,
+                ),
+                p_holm=None,
                 stopped=early,
             )
         )
     adjusted = {
-        family: iter(holm([drop.p for drop in result if drop.family == family]))
+        family: iter(holm([drop.p or 0.0 for drop in result if drop.family == family]))
         for family in {drop.family for drop in result}
     }
     return tuple(replace(drop, p_holm=next(adjusted[drop.family])) for drop in result)
@@ -172,14 +197,25 @@ def pool_drops(drops: Sequence[Drop]) -> Drop:
         return first
     rows = pl.concat([drop.rows for drop in drops], how="diagonal_relaxed")
     early, unpaired = any(drop.stopped for drop in drops), sum(drop.unpaired for drop in drops)
-    estimate = _estimate(rows, resampling=False, early=early)
-    return replace(first, **estimate, unpaired=unpaired, p_holm=1.0, stopped=early)
+    estimate = _estimate(rows, resampling=False, early=early, is_one_sided=first.plausible)
+    return replace(first, **estimate, unpaired=unpaired, p_holm=None, stopped=early)
 
 
-def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
-    """Compute the statistics of pairs; ``early``: whether a condition or the control was stopped early."""
+def _estimate(
+    rows: pl.DataFrame,
+    *,
+    resampling: bool,
+    early: bool,
+    is_one_sided: bool,
+    stopping_p: float | None = None,
+    rounds: int = 0,
+) -> dict[str, Any]:
+    """Compute the statistics of pairs.
+
+    ``early``: whether a condition or the control was stopped early; ``stopping_p``: the p value that stopped it.
+    ``rounds``: planned number of rounds if starts were allocated; tasks then count equally, whatever their starts.
+    """
     table = frames.start_table(rows)
-    both_succeed = frames.sums(rows, frames.START, kept=pl.col("success") * pl.col("control_success"))[:, 0]
     outcomes = frames.outcome_counts(table)
     control, changed, count = outcomes.T
     effective = (
@@ -201,20 +237,29 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
         (variance,) = variances(rows, (apart - apart.mean()) / len(rows), given=_FIXED)
         change = float((changed - control).sum() / count.sum())
         p = max(p, float(2 * normal_below(-abs(change) / variance**0.5)) if variance > 0 else 0.0)
-    estimate = difference_of((control, changed), (count, count), effective)
-    if early:  # anytime-valid, from starts in the order in which they were run
+    _, tasks = np.unique(table["task"].to_list(), return_inverse=True)
+    weight = 1 / np.bincount(tasks)[tasks] if rounds else ones
+    estimate = difference_of((weight * control, weight * changed), (weight * count,) * 2, effective)
+    if stopping_p is not None:
+        p = max(p, stopping_p)
+    elif early:  # anytime-valid, from starts in the order in which they were run
         # A start is one pair, that of its first episode by key, as in the stopping rule: several wordings beside one
         # control would all fall if that happened to succeed.
         apart = (pl.col("success") - pl.col("control_success")).sort_by("key").first()
         starts = rows.group_by("task", "seed", maintain_order=True).agg(apart=apart)
         ordered = sorted(starts.iter_rows(), key=lambda row: start_order(row[0], row[1]))
-        p = max(p, Pairs.of(apart for *_, apart in ordered).p)
+        if rounds:
+            order = {seed: number for number, seed in enumerate(sorted(starts["seed"].unique()))}
+            played = sorted((order[seed], place) for place, (_, seed, _) in enumerate(ordered))
+            differences = ((number, ordered[place][2]) for number, place in played)
+            p = max(p, min(1.0, 2 * HorizonTest.of(differences, rounds).p))
+        else:
+            p = max(p, Pairs.of(apart for *_, apart in ordered).p)
     interval = widen_to_p(estimate.interval, p)
-    _, tasks = np.unique(table["task"].to_list(), return_inverse=True)
     by_task, pairs_of = np.bincount(tasks, changed - control), np.bincount(tasks, count)
     over, p_over = mean_over_tasks(by_task, pairs_of, interval) or (None, None)
     odds = conditional_log_odds(usual, ones, changed, count)
-    hits, tried = both_succeed[control > 0], control[control > 0]
+    retained = ratio(rows, "control_rate", "success")
     before, after = rows["control_success"], rows["success"]
     return {
         **{name: int(((before == was) & (after == now)).sum()) for name, (was, now) in _OUTCOMES.items()},
@@ -227,11 +272,12 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
         "bootstrap": bootstrap(outcomes, lambda totals: (totals[:, 1] - totals[:, 0]) / totals[:, 2])
         if resampling
         else None,
-        "p": p,
+        "p": one_sided_p(estimate.difference, p) if is_one_sided else p,
+        "p_two_sided": p,
         "least_p": least_p(count_telling(control, changed)),
         "telling": count_telling(control, changed),
-        "kept": float(hits.sum() / tried.sum()) if len(hits) else None,
-        "kept_interval": share_interval(hits, tried, tried.sum()) if len(hits) else None,
+        "retention": retained and retained.value,
+        "retention_interval": retained and retained.interval,
         "tasks": len(by_task),
         "over_tasks": over,
         "p_over_tasks": p_over,
@@ -244,12 +290,12 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
 
 def drop_evidence(runs: tuple[int, ...], measure: str, part: str, drop: Drop) -> Evidence:
     """Return the cost of a change as evidence."""
-    p, hits = one_sided_p(drop.change, drop.p), drop.both + drop.only_perturbed
+    hits = drop.both + drop.only_perturbed
     reference: tuple[int, ...] = ()
     if drop.pairs == drop.starts:  # otherwise controls are counted several times
         reference = drop.both + drop.only_control, drop.pairs
     counts, more = (hits, drop.pairs, *reference), {"reference": drop.control, "cost": True}
-    return evidence_from(runs, measure, part, drop.change, drop.interval, p, *counts, **more)
+    return evidence_from(runs, measure, part, drop.change, drop.interval, drop.p_loss, *counts, **more)
 
 
 def loss_test(
@@ -257,10 +303,8 @@ def loss_test(
 ) -> FlawTest:
     """Return the test of a loss under a change."""
     evidence = drop_evidence(runs, measure, part, drop)
-    p, least = one_sided_p(drop.change, drop.p), least_one_sided(telling(drop.table))
-    return FlawTest(
-        flaw, (evidence,), p, wording.negate(drop.interval), least_p=least, detail=detail, table=drop.table
-    )
+    least, size = least_one_sided(telling(drop.table)), wording.negate(drop.interval)
+    return FlawTest(flaw, (evidence,), drop.p_loss, size, least_p=least, detail=detail, table=drop.table)
 
 
 def _test_changes(profiles: Profiles) -> Iterator[FlawTest | Untested]:
@@ -311,16 +355,12 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
             name,
             title,
             drops,
-            *(field for field in declared_columns(Drop) if field != "p_holm"),
-            Column(
-                "p", "p", value=lambda drop: one_sided_p(drop.change, drop.p) if drop.plausible else drop.p
-            ),
-            "p_holm",
             note="Paired differences from the control with the same task and seed, or from the control of the "
-            "requested task; 95 % Newcombe intervals over starts. Both p values are from the same test. Where success "
-            "is expected, it is an exact, one-sided test for a loss, and Holm p is adjusted for all tests. "
-            "Where success is not expected, a loss is not a flaw: both p values are two-sided, and Holm p is adjusted "
-            "within the family.",
+            "requested task; 95 % Newcombe intervals over starts. p: exact test of the row's own pairs. Where success "
+            "is expected, it is one-sided, for a loss, and Holm p is this p adjusted for all tests of the report; a "
+            "row whose change is also tested on other episodes is at most as significant as that test. Where success "
+            "is not expected, a loss is not a flaw: p is two-sided, and Holm p is adjusted within the family. "
+            "Not tested: goals without a control of their own.",
         )
 
     def draw(drops: Sequence[Drop], report: ReportedRun) -> Drawing:
@@ -328,10 +368,9 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
         groups: dict[str, list[Mark]] = {}
         for drop in (drop for drop in drops if drop in largest):
             look = {"color": BLUE, "marker": "o"} if drop.plausible else {"color": FAINT, "marker": "D"}
-            notes = f"{drop.pairs:,}", wording.p_value(drop.p_holm)
-            mark = Mark.of_change(
-                wording.group_name(drop.group), drop, *notes, filled=drop.p_holm < SURE, **look
-            )
+            notes = f"{drop.pairs:,}", "not tested" if drop.p_holm is None else wording.p_value(drop.p_holm)
+            filled = drop.p_holm is not None and drop.p_holm < SURE
+            mark = Mark.of_change(wording.group_name(drop.group), drop, *notes, filled=filled, **look)
             groups.setdefault(drop.family, []).append(mark)
         remarks = ""
         if not all(drop.plausible for drop in largest):

@@ -25,7 +25,7 @@ from assay.measures.sample_size import least_one_sided
 from assay.measures.success.drops import Drop, drops, loss_test, pool_drops
 from assay.measures.success.task_changes import ROWS, with_paths
 from assay.measures.views.wording import negate
-from assay.support.stats.intervals import Interval, student_over_tasks, widen_to_p
+from assay.support.stats.intervals import Interval, student_over_tasks
 from assay.support.stats.significance import sign_flip
 
 FAIR = 0.5
@@ -74,7 +74,7 @@ def other_tasks(run: RunData) -> OtherTasks:
     rows = valid_rows(run.frame)
     source = pl.col("asked_from") if "asked_from" in rows.columns else pl.lit(None, pl.String)
     change = pl.col("change") if "change" in rows.columns else pl.lit(None, pl.String)
-    requests = plausible(rows).filter((change == Change.TASK) & (pl.col("condition") != CONTROL))
+    requests = plausible(rows.filter((change == Change.TASK) & (pl.col("condition") != CONTROL)))
     usual = controls(rows)
     first = usual.select("task", "truth").unique("task")
     goals = {str(task): atoms(truth) for task, truth in first.iter_rows()}
@@ -148,7 +148,7 @@ def _with_controls(single: pl.DataFrame, double: pl.DataFrame, usual: pl.DataFra
 def replace_other_tasks(drops: Sequence[Drop], other: OtherTasks | None) -> tuple[Drop, ...]:
     """Return the drops of conditions or changes; requests for other tasks are compared with those tasks' controls.
 
-    New goals are kept without a test: p is 1.
+    New goals, which have no control, are not tested: p is None.
     """
     if other is None:
         return tuple(drops)
@@ -159,7 +159,7 @@ def replace_other_tasks(drops: Sequence[Drop], other: OtherTasks | None) -> tupl
         if (key := tuple(drop.group.values()))[0] not in conditions
         else replace(right[key], family=drop.family)
         if key in right
-        else replace(drop, p=1.0, p_holm=1.0, interval=widen_to_p(drop.interval, 1.0))
+        else replace(drop, p=None, p_holm=None)
         for drop in drops
     )
 

@@ -1,12 +1,13 @@
-"""Cost of each change in each task, and comparison of the changes, from the informative starts.
+"""Cost of each change in each task, and comparison of the changes.
 
-Only a start whose control succeeds can lose success. *Kept* success is the fraction of pairs with such a start
-that still succeed: a policy with 20 % success that keeps all of it is robust, one with 90 % that keeps half of it
-is not.
+*Retention* is perturbed success divided by control success, over all starts: a policy with 20 % success that retains
+all of it is robust, one with 90 % that retains half of it is not. A policy without a loss has a retention of 1, even if
+its failures are random.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
@@ -17,6 +18,7 @@ import scipy
 
 from assay.episodes.perturbation import TOGETHER, Change
 from assay.measures import frames
+from assay.measures.clustering import ratio
 from assay.measures.flaws import shown_by
 from assay.measures.measure import Measure, Panel, Profile, ReportedRun, RunData
 from assay.measures.memory.memorisation import MEMORISATION
@@ -27,7 +29,7 @@ from assay.measures.success.drops import CHANGES
 from assay.measures.success.rates import SUCCESS
 from assay.measures.views import wording
 from assay.measures.views.table import Column, Table
-from assay.support.stats.intervals import Interval, share_interval
+from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import SURE, holm, hypergeometric, t_quantile
 from assay.support.streams import stream
 
@@ -42,6 +44,7 @@ ROWS = (
     "change",
     "success",
     "control_success",
+    "control_rate",
     "alike",
     "elsewhere",
 )
@@ -68,17 +71,17 @@ class TaskChange(Result):
 
 @dataclass(frozen=True, slots=True)
 class ChangeCost(Result):
-    """Success kept under a change, and the change's share of the loss over all changes."""
+    """Retention under a change, and the change's share of the loss over all changes."""
 
     change: Annotated[str, Column("change")]
-    kept: Annotated[int, Column("kept", "count")]
-    """Number of pairs in which both episodes succeed."""
-    count: Annotated[int, Column("n", "count")]
-    """Number of pairs whose control succeeds."""
-    share: Annotated[float | None, Column("kept, share", "share")]
-    """Fraction of kept successes, ``kept / count``; None if no control succeeds."""
-    interval: Annotated[Interval | None, Column("95 % interval", "share")]
-    """Wilson interval of ``share`` over starts."""
+    count: Annotated[int, Column("pairs", "count")]
+    control: Annotated[float, Column("control", "share")]
+    """Success rate of the controls and their repetitions; a control counts once for each of its pairs."""
+    perturbed: Annotated[float, Column("perturbed", "share")]
+    retention: Annotated[float | None, Column("retention (perturbed / control)", "share")]
+    """None if no control succeeds."""
+    interval: Annotated[Interval | None, Column("retention, 95 % interval", "share")]
+    """Interval of ``retention`` over starts and wordings (Fieller's, with Wilson's limits)."""
     of_fall: Annotated[float | None, Column("share of the loss", "share")]
     """Share of the loss over all changes, which also depends on the number of episodes with the change.
 
@@ -86,8 +89,8 @@ class ChangeCost(Result):
     """
     of_fall_interval: Annotated[Interval | None, Column("share of the loss, 95 % interval", "share")]
     """Linearised interval of ``of_fall`` over starts."""
-    more: Annotated[float | None, Column("minus other changes", "change")] = None
-    """Success kept under this change minus success kept under the other changes for the same starts.
+    more: Annotated[float | None, Column("success minus other changes", "change")] = None
+    """Success under this change minus success under the other changes, from the same starts with a successful control.
 
     None for a single change.
     """
@@ -103,7 +106,7 @@ class TaskChanges(Result):
 
     cells: tuple[TaskChange, ...]
     costs: tuple[ChangeCost, ...]
-    """Costs of single changes, in decreasing order."""
+    """Costs of single changes, by increasing retention."""
     alike_p: float | None
     """p value for equal costs of all changes (Mantel-Haenszel, within starts); None for fewer than two changes."""
     uneven: dict[str, float]
@@ -111,7 +114,8 @@ class TaskChanges(Result):
     rows: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
     """Perturbed episodes with their control's outcome, one row each.
 
-    Columns: id, task, seed, start, condition, change, success, control_success, alike (repeats the control's
+    Columns: id, task, seed, start, condition, change, success, control_success, control_rate (success rate of the
+    control and its repetitions), alike (repeats the control's
     trajectory; null if not judged), elsewhere (an object or the end effector starts at a different position from the
     control).
     """
@@ -121,7 +125,8 @@ class TaskChanges(Result):
 
 def task_changes(run: RunData) -> TaskChanges:
     """Measure the cost of each change in each task. Raises MeasureError if no perturbed episode has a control."""
-    rows = frames.pairs(frames.valid_rows(run.changed), "id", "initial_positions")
+    used = frames.narrow(run.changed, *ROWS, "outcome", "initial_positions")
+    rows = frames.pairs(frames.valid_rows(used), "id", "initial_positions")
     rows = rows.filter(pl.col("change").is_not_null() & (pl.col("change") != Change.TASK))
     if not len(rows):
         raise MeasureError("no perturbed episode in which success is expected has a control")
@@ -161,9 +166,7 @@ def measure_task_changes(rows: pl.DataFrame) -> TaskChanges:
     falls = starts > 2 and whole.sum() > max(0.0, t * whole.std(ddof=1) * starts**0.5)
     costs = []
     for change, own in by_change.items():
-        able = frames.start_table(own.filter(pl.col("control_success") == 1))
-        hits, counts = (able[name].to_numpy().astype(float) for name in ("perturbed", "count"))
-        count = int(counts.sum())
+        retained = ratio(own, "control_rate", "success")
         part = part_interval = None
         if falls:
             own_lost = own.group_by(frames.START).agg(_mine=lost)
@@ -184,10 +187,11 @@ def measure_task_changes(rows: pl.DataFrame) -> TaskChanges:
         costs.append(
             ChangeCost(
                 change=change,
-                kept=int(hits.sum()),
-                count=count,
-                share=float(hits.sum() / count) if count else None,
-                interval=share_interval(hits, counts, count) if count else None,
+                count=len(own),
+                control=float(own["control_rate"].mean()),  # type: ignore[arg-type]
+                perturbed=float(own["success"].mean()),  # type: ignore[arg-type]
+                retention=None if retained is None else retained.value,
+                interval=None if retained is None else retained.interval,
                 of_fall=part,
                 of_fall_interval=part_interval,
                 **comparison,
@@ -200,7 +204,7 @@ def measure_task_changes(rows: pl.DataFrame) -> TaskChanges:
     ]
     return TaskChanges(
         cells=tuple(cell for change in by_change for cell in measure_cells(change, alone)),
-        costs=tuple(sorted(costs, key=lambda cost: 1.0 if cost.share is None else cost.share)),
+        costs=tuple(sorted(costs, key=lambda cost: math.inf if cost.retention is None else cost.retention)),
         alike_p=alike_p(alone) if len(by_change) > 1 else None,
         uneven={change: p for change, own in by_change.items() if (p := uneven_p(own)) is not None},
         rows=rows,
@@ -292,19 +296,21 @@ def uneven_p(rows: pl.DataFrame) -> float | None:
 
 
 def costs_table(result: TaskChanges, report: ReportedRun) -> Table:
-    """Return a table of the success kept under each change."""
+    """Return a table of the retention under each change."""
     alike = ""
     if result.alike_p is not None:
         verdict = "differ in cost" if result.alike_p < SURE else "do not differ significantly"
         test = f"{wording.p_phrase(result.alike_p)}, Mantel-Haenszel, within starts"
         alike = f"Overall, the changes {verdict} ({test})."
     return Table.of(
-        "kept",
-        "Success kept where the control succeeds",
+        "retention",
+        "Retention under each change",
         result.costs,
-        note="Pairs whose control succeeds; Wilson intervals over starts. Share of the loss: the change's share of all "
-        "lost successes, which also depends on its number of episodes. Minus other changes: success kept "
-        f"under this change minus success kept under the others from the same starts. {alike}",
+        note="Retention: success under the change divided by the success of the controls, over all starts; 100 % if "
+        "nothing is lost. Intervals over starts. Share of the loss: the change's share of the difference between "
+        "control and perturbed successes, which also depends on its number of episodes. Success minus other changes: "
+        "success under this change minus success under the others, from the same starts with a successful control. "
+        f"{alike}",
         shown_at_once=True,
     )
 
@@ -351,9 +357,11 @@ def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None
 
 
 def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
-    """Yield sentences about the success kept under the costliest changes."""
-    costs = [cost for cost in result.costs if cost.share is not None]
+    """Yield sentences about the retention under the costliest changes."""
+    costs = [cost for cost in result.costs if cost.retention is not None]
     if not costs:
+        if result.costs:
+            yield "No control succeeds, so the fraction of success that it retains is unknown."
         return
     events = (Change.MEANWHILE, Change.REQUEST, Change.CANCEL, Change.INTERRUPTION)
     texts = []
@@ -362,15 +370,18 @@ def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
         under = (
             wording.describe_change(cost.change) if cost.change in events else f"under changes of {change}"
         )
-        counts = f"{cost.kept:,} of {cost.count:,}, 95 % interval {wording.between(cost.interval, 100, 0)}"
-        texts.append(f"{wording.percent(cost.share, 0)} {under} ({counts})")
+        rates = (
+            f"{wording.percent(cost.perturbed, 0)} against {wording.percent(cost.control, 0)} of the controls"
+        )
+        limits = f"95 % interval {wording.between(cost.interval, 100, 0)}"
+        texts.append(f"{wording.percent(cost.retention, 0)} {under} ({rates}, {limits})")
     rest = len(costs) - 3
     more = (
         f"; {wording.plural(rest, 'other change')} {'is' if rest == 1 else 'are'} in the table"
         if rest > 0
         else ""
     )
-    yield f"It retains these fractions of its control successes: {wording.listed(texts)}{more}."
+    yield f"It retains these fractions of its success (perturbed / control): {wording.listed(texts)}{more}."
     worse = [
         cost for cost in costs if cost.more is not None and cost.more < 0 and (cost.more_p or 0.0) < SURE
     ]
@@ -385,7 +396,7 @@ def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
 
 TASK_CHANGES = Measure(
     "task_changes",
-    "Cost of each change in each task, and success kept under each change.",
+    "Cost of each change in each task, and retention under each change.",
     task_changes,
     panels=(Panel(SUCCESS, (costs_table, task_changes_table, over_tasks_table)),),
     sentences=costs_sentences,

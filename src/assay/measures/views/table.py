@@ -69,7 +69,7 @@ class Column:
     def format(self, value: Value) -> str:
         """Format a value for display."""
         if value is None:
-            return NOT
+            return "not tested" if self.kind == "p" else NOT
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, Interval):

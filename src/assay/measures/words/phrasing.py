@@ -134,7 +134,7 @@ def _test_forms(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     forms = [(form, drop) for form, parts in by_form.items() if (drop := pool_drops(parts)).control]
     if not forms:
         return
-    adjusted = holm([findings.one_sided_p(drop.change, drop.p) for _, drop in forms])
+    adjusted = holm([drop.p_loss for _, drop in forms])
     ranked = sorted(zip(adjusted, forms, strict=True), key=lambda entry: (entry[0], entry[1][1].change))
     evidence = tuple(
         replace(drop_evidence(runs, SURFACE.name, form, drop), shows=findings.shows_loss(p, drop.interval))
@@ -143,7 +143,7 @@ def _test_forms(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     together = pool_drops([drop for _, drop in forms])
     worst = ranked[0][1][1] if evidence[0].shows is Shows.LOSS else together
     # Two tests, of a small loss in all forms and of a large one in a single form: the smaller p counts, doubled.
-    p = min(1.0, 2 * min(findings.one_sided_p(together.change, together.p), ranked[0][0]))
+    p = min(1.0, 2 * min(together.p_loss, ranked[0][0]))
     least = 2 * least_one_sided(telling(together.table))
     yield FlawTest(Flaw.SURFACE, evidence, p, negate(worst.interval), least_p=least)
 

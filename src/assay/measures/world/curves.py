@@ -226,7 +226,7 @@ def _curve_measure(
             drop = drops.get(point.condition or "")
             if before.condition == CONTROL and drop is not None and point.starts == drop.starts:
                 # the same difference as in the other tables
-                points[place] = replace(point, change=drop.change, interval=drop.interval, p=drop.p)
+                points[place] = replace(point, change=drop.change, interval=drop.interval, p=drop.p_two_sided)
         return replace(result, steps=tuple(points))
 
     return Measure(name, about, measure, needs=(label,), panels=(Panel(section, (table,), runs=figure),))

@@ -37,11 +37,13 @@ SECTION = "Smallest change that causes failure"
 
 @dataclass(frozen=True, slots=True)
 class AtMagnitude(Result):
-    """Success at one magnitude, over starts whose control succeeds."""
+    """Success at one magnitude, over starts whose control ended without an error."""
 
     magnitude: float
     successes: int
     starts: int
+    controls: int
+    """Number of successes of the controls of the same starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class Thresholds(Result):
     """Thresholds for all axes of all tasks."""
 
     level: float
-    """Fraction of the starts with a successful control that must still succeed."""
+    """Fraction of the controls' success rate below which success counts as lost."""
     confidence: float
     """Anytime-valid confidence of each interval."""
     found: tuple[AxisThreshold, ...]
@@ -130,17 +132,17 @@ def thresholds(run: RunData) -> Thresholds:
     for (task, axis), about in ladders.items():
         rows = single.filter((pl.col("task") == task) & (pl.col(AXIS) == axis))
         ladder, controls = [float(magnitude) for magnitude in about["magnitudes"]], usual.get(task, {})
-        counts = {magnitude: [0, 0] for magnitude in ladder}
+        counts = {magnitude: [0, 0, 0] for magnitude in ladder}
         starts: dict[int, dict[int, bool]] = {}
         for seed, magnitude, outcome in rows.select("seed", MAGNITUDE, "outcome").iter_rows():
-            if controls.get(seed) and outcome != Outcome.ERROR and magnitude in counts:
+            if seed in controls and outcome != Outcome.ERROR and magnitude in counts:
                 won = outcome == Outcome.SUCCESS
-                counts[magnitude][0] += won
-                counts[magnitude][1] += 1
+                for place, hit in enumerate((won, True, controls[seed])):
+                    counts[magnitude][place] += hit
                 starts.setdefault(seed, {})[ladder.index(magnitude)] = won
         evidence = LadderEvidence(len(ladder), level, 1 - confidence)
-        for outcomes in starts.values():
-            evidence.see(outcomes)
+        for seed, outcomes in starts.items():
+            evidence.see(controls[seed], outcomes)
         ends, best = evidence.interval, evidence.best
         results.append(
             AxisThreshold(
@@ -168,9 +170,10 @@ def thresholds_table(result: Thresholds, report: object = None) -> Table:
     """Make a table of the thresholds by task and axis."""
 
     note = (
-        f"The threshold is the smallest magnitude at which fewer than {percent(result.level, 0)} of the starts with a "
-        "successful control still succeed. Success is retained at the lower end and lost at the upper end of each "
-        f"interval, with an anytime-valid confidence of {percent(result.confidence, 0)}."
+        "The threshold is the smallest magnitude at which the success rate is below "
+        f"{percent(result.level, 0)} of that of the controls, over all starts. Success is retained at the lower end "
+        "and lost at the upper end of each interval, with an anytime-valid confidence of "
+        f"{percent(result.confidence, 0)}."
     )
     return Table.of(
         "thresholds",
@@ -204,7 +207,9 @@ def thresholds_figure(result: Thresholds, report: object = None) -> Drawing:
             if threshold.fits:
                 upper = 1.06 * end if threshold.lost is None else threshold.lost
                 axes.axvspan(threshold.kept or 0.0, upper, color=ORANGE, alpha=0.22, lw=0)
-            axes.axhline(result.level, color=ORANGE, lw=1, ls="--")
+            if threshold.controls:
+                usual = threshold.succeeded / threshold.controls
+                axes.axhline(result.level * usual, color=ORANGE, lw=1, ls="--")
             for point in threshold.points:
                 share = point.successes / point.starts
                 interval = wilson_interval(share, point.starts)
@@ -214,7 +219,7 @@ def thresholds_figure(result: Thresholds, report: object = None) -> Drawing:
             axes.set_title(f"{threshold.task}\n{threshold.location}", fontsize=8)
             axes.set_xlabel(f"{threshold.axis}, {threshold.unit}" if threshold.unit else threshold.axis)
         for row in grid:
-            row[0].set_ylabel("success kept")
+            row[0].set_ylabel("success")
 
     more = (
         f" Only the first {MOST_PANELS} of {len(result.found)} panels are shown."
@@ -222,9 +227,9 @@ def thresholds_figure(result: Thresholds, report: object = None) -> Drawing:
         else ""
     )
     caption = (
-        "Fraction of the starts with a successful control that still succeed; larger dots represent more starts, "
-        f"lines are 95 % Wilson intervals. Shaded: interval in which success falls below {percent(result.level, 0)} "
-        f"(dashed), with an anytime-valid confidence of {percent(result.confidence, 0)}.{more}"
+        "Success rate over all starts; larger dots represent more starts, lines are 95 % Wilson intervals. Shaded: "
+        f"interval in which success falls below {percent(result.level, 0)} of that of the controls (dashed), with an "
+        f"anytime-valid confidence of {percent(result.confidence, 0)}.{more}"
     )
     size = (min(WIDTH, max(4.6, 2.4 * columns)), 2.3 * rows + 0.2)
     return Drawing("thresholds", SECTION, caption, size, paint)

@@ -10,13 +10,14 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field
 
 from assay.errors import PolicyError, did_you_mean
 from assay.policies.remote.convention import ADJUSTABLE, CLIENTS, Convention, parse_field
+from assay.support.peers import mask_key
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """Pattern for the name of an environment variable."""
@@ -80,6 +81,11 @@ class Address:
         """Return the HTTP headers of every request. Raises PolicyError."""
         secret = self.secret()
         return {"Authorization": f"{'Api-Key' if self.options.key else 'Bearer'} {secret}"} if secret else {}
+
+    def mask(self, value: Any) -> Any:
+        """Return a reply or a message in which the key is replaced by ``[key]``."""
+        name = self.options.key or self.options.bearer
+        return mask_key(value, os.environ.get(name) if name else None)
 
     @classmethod
     def parse(

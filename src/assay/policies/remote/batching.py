@@ -121,7 +121,7 @@ class RelayTransport(Transport):
             self._connection = Client(url, "AF_UNIX")
         except OSError as error:
             reason = f"the run's relay does not answer ({error})"
-            raise UnreachableError(self.address.text, reason) from None
+            raise UnreachableError(self.address, reason) from None
         self._connected = True
 
     def _send(self, message: bytes, seconds: float) -> None:
@@ -134,7 +134,7 @@ class RelayTransport(Transport):
         answer: bytes | str | tuple[type[RemoteError], str] = self._connection.recv()
         if isinstance(answer, tuple):
             error, reason = answer
-            raise error(self.address.text, reason)
+            raise error(self.address, reason)
         return answer
 
     def _abort(self) -> None:
@@ -238,7 +238,9 @@ class _ServerLine:
         except Exception as error:  # a reply may be anything, and the senders wait for an answer
             reason = f"the requests could not be sent as one batch: {one_line(error, 200)}"
             for pending in group:
-                failure = error if isinstance(error, RemoteError) else RemoteError("the relay", reason)
+                failure = (
+                    error if isinstance(error, RemoteError) else RemoteError(self._transport.address, reason)
+                )
                 pending.answer.set_exception(failure)
             return
         for index, pending in enumerate(group):

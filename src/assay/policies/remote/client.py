@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -64,7 +64,9 @@ class RemotePolicy(ABC):
         for name, valid in (("layout", self.layouts), ("rotation", self.rotations)):
             value = getattr(self.convention, name)
             if value not in valid:
-                raise RemoteError(text, f"{name}={value} is not supported; choose one of {', '.join(valid)}")
+                raise RemoteError(
+                    self.address, f"{name}={value} is not supported; choose one of {', '.join(valid)}"
+                )
         if self.address.options.batch > 1 and self.batches is None:
             raise PolicyError(
                 f"{text}: batch={self.address.options.batch}: only starvla:// and gr00t:// servers accept several "
@@ -150,13 +152,16 @@ class RemotePolicy(ABC):
             convention.prompt: self._prompt,
         }
 
-    def _read(self, message: bytes | str) -> Any:
-        """Decode a message. A text message is a traceback from the server, which is raised as a ServerError."""
+    def _read(self, message: bytes | str, decode: Callable[[bytes], Any] = codec.decode) -> Any:
+        """Decode a message and mask the key in it.
+
+        A text message is a traceback from the server, which is raised as a ServerError.
+        """
         if isinstance(message, str):
             lines = message.strip().splitlines()
             raise self._report_failure(lines[-1] if lines else "no reason given")
         try:
-            return codec.decode(message)
+            return self.address.mask(decode(message))
         except codec.CodecError as error:
             raise self._reject(str(error)) from None
 
@@ -169,12 +174,12 @@ class RemotePolicy(ABC):
     def _report_failure(self, reason: object) -> ServerError:
         """Close the connection and return the error for a failure reported by the server."""
         self._transport.close()
-        return ServerError(self.address.text, f"the server failed: {reason}")
+        return ServerError(self.address, f"the server failed: {reason}")
 
     def _reject(self, reason: str) -> ReplyError:
         """Close the connection and return the error for an invalid reply."""
         self._transport.close()
-        return ReplyError(self.address.text, reason)
+        return ReplyError(self.address, reason)
 
 
 def load_client(address: str) -> RemotePolicy:

@@ -67,6 +67,8 @@ def decode(data: bytes, *, max_bytes: int = MAX_REPLY_BYTES) -> Any:
 
 def decode_json(data: bytes) -> Any:
     """Decode JSON into maps, lists, text, numbers and arrays. Raises CodecError."""
+    if sum(map(data.count, (b",", b"[", b"{"))) > MAX_ITEMS:  # each item follows one of these
+        raise CodecError(f"the message has more than {MAX_ITEMS:,} items")
     try:
         plain = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -169,7 +171,7 @@ def _json_numpy_array(fields: dict[Any, Any]) -> np.ndarray:
 
 def _array(fields: dict[Any, Any]) -> np.ndarray:
     data, shape, dtype = _field(fields, "data"), _field(fields, "shape"), _dtype(_field(fields, "dtype"))
-    if not isinstance(shape, list) or not all(type(side) is int and side >= 0 for side in shape):
+    if not isinstance(shape, list) or not all(type(side) is int and 0 <= side < 2**63 for side in shape):
         raise CodecError("an array's shape should be a list of non-negative integers")
     if len(shape) > MAX_AXES:
         raise CodecError(f"an array has {len(shape)} axes; at most {MAX_AXES} are supported")

@@ -21,7 +21,6 @@ from assay.policies.remote.client import RemotePolicy
 from assay.policies.remote.convention import THREE_NUMBERS, Convention, Gripper, Layout, Sign
 from assay.policies.remote.transport import ZmqTransport
 from assay.sim import Observation
-from assay.support.extras import require
 from assay.tasks import Instruction
 
 CONVENTION = Convention(
@@ -58,7 +57,6 @@ class Gr00t(RemotePolicy):
     def __init__(self, address: str) -> None:
         super().__init__(address)
         text = self.address.text
-        require("gr00t", f"{text} uses ZeroMQ, which requires pyzmq", PolicyError)
         nested = self.address.extra.get("nested", "0")
         if nested not in ("0", "1"):
             raise PolicyError(f"{text}: nested={nested}: expected 0 or 1")

@@ -44,12 +44,9 @@ class OpenVlaOft(RemotePolicy):
 
     def _request_actions(self, observation: Observation) -> object:
         body = self._transport.ask(codec.encode_json(self._content(observation)))
-        try:
-            reply = codec.decode_json(body if isinstance(body, bytes) else body.encode())
-            if isinstance(reply, str) and reply.startswith(("[", "{")):  # encoded twice
-                reply = codec.decode_json(reply.encode())
-        except codec.CodecError as error:
-            raise self._reject(str(error)) from None
+        reply = self._read(body, codec.decode_json)
+        if isinstance(reply, str) and reply.startswith(("[", "{")):  # encoded twice
+            reply = self._read(reply.encode(), codec.decode_json)
         if isinstance(reply, str):
             raise self._report_failure(f"{json.dumps(reply)}; see the server's log")
         return reply

@@ -10,7 +10,9 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
+from ipaddress import ip_address
 from typing import Any, ClassVar, NoReturn, cast
 from urllib.parse import urlsplit
 
@@ -18,6 +20,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation as SciPyRotation
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
 
 from assay import __version__
 from assay.episodes import EpisodeSpec, Policy, Privileged
@@ -36,6 +39,8 @@ SERVED_PACK = "served"
 """Name used in the spec of a served episode in place of the asset pack."""
 OPENPI_MIN_ACTIONS = 5
 """Number of actions that openpi's LIBERO example executes per reply; it rejects replies with fewer actions."""
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+"""Hosts at which only this machine can reach a server."""
 HEALTH_PATHS = ("/healthz", "/health")
 """HTTP paths that openpi's and vla-eval's tools use to check whether a server is ready."""
 NOT_SENT = {
@@ -274,11 +279,7 @@ class PolicyServer:
                 self._serve_client,
                 host,
                 port,
-                process_request=lambda connection, request: (
-                    connection.respond(HTTPStatus.OK, "OK\n")
-                    if urlsplit(request.path).path in HEALTH_PATHS
-                    else None  # a websocket request
-                ),
+                process_request=partial(_screen_request, host),
                 compression=None,
                 max_size=MAX_REQUEST_BYTES,
                 ping_interval=None,
@@ -327,6 +328,32 @@ class PolicyServer:
         finally:
             if policy is not None:
                 self._idle.append(policy)
+
+
+def _screen_request(host: str, connection: ServerConnection, request: Request) -> Response | None:
+    """Return the reply to a request that is rejected or checks the server's health; None for a websocket request.
+
+    A browser lets the pages of any site open websockets to this machine, but names the site in the header Origin. A
+    site may also make its name resolve to this machine (DNS rebinding); then Origin and Host both contain that name.
+    """
+    target, origins = ",".join(request.headers.get_all("Host")), request.headers.get_all("Origin")
+    is_foreign = any(origin.partition("://")[2] != target for origin in origins)
+    if is_foreign or ((origins or host in LOOPBACK) and not _is_own_name(target, host)):
+        reason = (
+            f"this server answers no web pages, and only requests to {host}, localhost or a numeric address\n"
+        )
+        return connection.respond(HTTPStatus.FORBIDDEN, reason)
+    is_health_check = urlsplit(request.path).path in HEALTH_PATHS
+    return connection.respond(HTTPStatus.OK, "OK\n") if is_health_check else None
+
+
+def _is_own_name(target: str, host: str) -> bool:
+    """Return whether a Host header names this server: as it was started, or without a name that could be rebound."""
+    try:
+        name = urlsplit(f"//{target}").hostname or ""
+        return name in (host.lower(), "localhost") or bool(ip_address(name))
+    except ValueError:
+        return False
 
 
 def load_servable(address: str) -> Policy:

@@ -56,7 +56,7 @@ def run_within(
     began = monotonic()
     whole = RunPlan.make(experiment, options)
     all_tasks = tuple(dict.fromkeys(spec.task for spec in whole.specs))
-    all_seeds = tuple(dict.fromkeys(spec.seed for spec in whole.specs))
+    all_seeds = tuple(dict.fromkeys(spec.paired_seed for spec in whole.specs))
     tasks, seeds = all_tasks, len(all_seeds)
     if budget is None:
         execute(experiment, policy, path, options, observer)

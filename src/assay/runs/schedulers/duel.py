@@ -4,11 +4,12 @@ Starts (task and seed) come in a fixed random order that both policies share; st
 after the others. From each start, some episodes are selected at random: one, by default, because episodes from the
 same start are correlated and carry less information than the same number from different starts.
 
-The bets (`assay.support.stats.betting`) are on one number per start: the mean difference B - A of success (0 or
-1), or of progress (0 to 1), over the start's episodes that both policies executed without an error. A start counts
+The comparison (`assay.support.stats.sequential`) is of one number per start: the mean difference B - A of success (0
+or 1), or of progress (0 to 1), over the start's episodes that both policies executed without an error. A start counts
 once both policies have finished it and all starts before it, so the verdict depends neither on workers nor on
-interruptions. All results follow from confidence intervals that are valid at any time. The interval over all
-conditions has coverage 1 - alpha, and so do those of the individual conditions jointly (Bonferroni).
+interruptions. The number of starts of the first command is stored: its boundary ends there, and starts that are added
+later are decided by bets. A false verdict over all conditions has a probability of at most alpha, and so have those
+of the individual conditions jointly (Bonferroni).
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ from assay.runs.plan import RunPlan
 from assay.runs.schedulers.plan import Batch, Scheduler
 from assay.runs.schedulers.until import ALPHA, start_order
 from assay.runs.store import SUFFIX, PlannedEpisode, Store
-from assay.support.stats.betting import Wager, anytime_interval
-from assay.support.stats.judgement import Judgement, Line, PairVerdict, verdict_of
+from assay.support.stats.judgement import Judgement, Line, PairVerdict
+from assay.support.stats.sequential import Comparison, interval_at_stop, median_unbiased
 
 SIDES = ("A", "B")
 SUCCESS, PROGRESS = "success", "progress"
 MEASURES = (SUCCESS, PROGRESS)
 """Scores of an episode, 0 to 1, by which policies can be compared."""
 META = "duel"
-"""Key in a run's meta table for the duel's episodes per start, order of starts, and measure."""
+"""Key in a run's meta table for the duel's episodes per start, order of starts, planned starts, and measure."""
 
 Start = tuple[str, int]
 Scores = dict[str, float | None]
@@ -94,6 +95,8 @@ def duel(
         )
     if per_start is not None and per_start < 1:
         raise RunError(f"per_start={per_start}: expected an integer >= 1")
+    if (options.repeats or 1) > 1:
+        raise RunError("duel: repeats cannot be set; a duel counts each start once")
     if out is None:
         if not all(isinstance(policy, str) for policy in policies):
             raise RunError("duel: with a policy object, out is required (a folder)")
@@ -104,7 +107,7 @@ def duel(
         drawn.for_policy(policy, Path(out) / f"{side}{SUFFIX}", label)
         for side, policy, label in zip(SIDES, policies, labels, strict=True)
     ]
-    order = _stored_order(plans, per_start, measure)
+    order, lengths = _stored_order(plans, per_start, measure)
     with ExitStack() as held:
         stores = [held.enter_context(open_run(plan, observer)) for plan in plans]
         names = []
@@ -115,11 +118,15 @@ def duel(
         interrupted = any(
             store_plan(store, plan, observer).left for store, plan in zip(stores, plans, strict=True)
         )
-        judge = Judge(stores, order, options, margin=margin, each=each, measure=measure)
-        stored: dict[str, object] = {"per_start": per_start, "order": [list(start) for start in judge.starts]}
+        judge = Judge(stores, order, lengths, options, margin=margin, each=each, measure=measure)
+        stored: dict[str, object] = {
+            "per_start": per_start,
+            "planned": judge.lengths,
+            "order": [list(start) for start in judge.starts],
+        }
         if measure != SUCCESS:
             stored["measure"] = measure
-        for store in stores:
+        for store in () if interrupted else stores:  # half a plan is not the number of starts that is wanted
             store.describe(**{META: stored})
         reason = "" if interrupted else _play(judge, stores, plans, observer)
         return Duel(
@@ -144,9 +151,15 @@ def draw(plan: RunPlan, per_start: int | None) -> RunPlan:
     return replace(plan, specs=[spec for spec in fair if spec.key in chosen])
 
 
-def _stored_order(plans: Sequence[RunPlan], per_start: int | None, measure: str) -> list[Start]:
-    """Return the stored order of starts for a resumed duel. Raises RunError if the duel had other settings."""
+def _stored_order(
+    plans: Sequence[RunPlan], per_start: int | None, measure: str
+) -> tuple[list[Start], list[int]]:
+    """Return the order of starts of a resumed duel, and how many each command planned; nothing for a new duel.
+
+    Raises RunError if the duel had other settings.
+    """
     order: list[Start] = []
+    lengths: list[int] = []
     for path in (plan.path for plan in plans):
         if path.is_file():
             with Store.reading(path) as store:
@@ -161,7 +174,8 @@ def _stored_order(plans: Sequence[RunPlan], per_start: int | None, measure: str)
                         f"{path} was started with {name}={known}, not {wanted}; choose another --out"
                     )
             order = order or [(task, seed) for task, seed in stored["order"]]
-    return order
+            lengths = lengths or stored["planned"]
+    return order, lengths
 
 
 def score_of(outcome: Outcome, progress: float | None, measure: str) -> float | None:
@@ -182,13 +196,17 @@ class Judge:
         self,
         stores: Sequence[Store],
         order: Sequence[Start],
+        lengths: Sequence[int],
         options: RunOptions,
         *,
         margin: float,
         each: bool,
         measure: str,
     ) -> None:
-        """``order``: starts of an earlier command of the same duel, which come first."""
+        """``order``: starts of an earlier command of the same duel, which come first.
+
+        ``lengths``: number of starts that were planned at first, and after every extension by such a command.
+        """
         self._margin, self._each, self._measure = margin, each, measure
         self.scores: tuple[Scores, Scores] = ({}, {})
         """Scores of the executed episodes, for policy A and for policy B."""
@@ -207,16 +225,22 @@ class Judge:
         fresh = sorted(starts.keys() - set(before), key=lambda start: start_order(*start))
         self.starts = {start: starts[start] for start in (*before, *fresh)}
         """Keys and conditions of the episodes that are in both plans, by start, in the order of execution."""
+        longer = not lengths or len(self.starts) > lengths[-1]
+        self.lengths = [*lengths, len(self.starts)] if longer else [*lengths]
+        """Number of starts that were planned at first, and after every extension."""
         names = dict.fromkeys(episode.condition for episode in plans[0])
         self._overall = self._contest(None, ALPHA)
         self._conditions = [self._contest(name, ALPHA / max(1, len(names))) for name in names]
         self._advance()
 
     def _contest(self, condition: str | None, alpha: float) -> _Contest:
-        starts = (
+        starts = [
             [key for key, name in episodes if condition in (None, name)] for episodes in self.starts.values()
-        )
-        return _Contest(condition, [keys for keys in starts if keys], self._margin, alpha)
+        ]
+        plans = [sum(map(bool, starts[:length])) for length in self.lengths]
+        binary = self._measure == SUCCESS and all(len(keys) <= 1 for keys in starts)
+        comparison = Comparison(plans, margin=self._margin, alpha=alpha, binary=binary)
+        return _Contest(condition, [keys for keys in starts if keys], plans, alpha, comparison)
 
     def see(self, side: int, key: str, episode: Episode) -> None:
         """Update the scores with a recorded episode."""
@@ -283,18 +307,19 @@ class _Contest:
     condition: str | None
     starts: list[list[str]]
     """Keys of the episodes from each start, in order."""
-    margin: float
+    plans: list[int]
+    """Number of starts that were planned at first, and after every extension."""
     alpha: float
-    verdict: PairVerdict = PairVerdict.UNDECIDED
+    comparison: Comparison
     rates: list[tuple[float, float]] = field(default_factory=list)
-    """Mean scores of A and of B over the episodes of each counted start."""
+    """Mean scores of A and of B over the episodes of each start; NaN if none ended without an error in both."""
     pairs: int = 0
     _next: int = 0
-    _wagers: tuple[Wager, ...] = field(init=False)
-    """Bets on the score difference: that B - A > 0 and that B - A > -margin; the same two for A - B."""
 
-    def __post_init__(self) -> None:
-        self._wagers = (Wager(0.0), Wager(-self.margin), Wager(0.0), Wager(-self.margin))
+    @property
+    def verdict(self) -> PairVerdict:
+        """The verdict so far."""
+        return self.comparison.verdicts[0]
 
     def advance(self, first: Scores, second: Scores) -> None:
         """Count the starts that both policies have finished, until the contest is decided.
@@ -310,24 +335,34 @@ class _Contest:
 
     def _count(self, scores: list[tuple[float | None, float | None]]) -> None:
         pairs = [(first, second) for first, second in scores if first is not None and second is not None]
-        if not pairs:
-            return
         self.pairs += len(pairs)
-        mine, theirs = (sum(pair[side] for pair in pairs) / len(pairs) for side in (0, 1))
-        self.rates.append((mine, theirs))
-        for wager, sign in zip(self._wagers, (1, 1, -1, -1), strict=True):
-            wager.see(sign * (theirs - mine))
-        above_zero, above_loss, below_zero, below_gain = (wager.won(self.alpha / 2) for wager in self._wagers)
-        self.verdict = verdict_of(
-            above_zero=above_zero, below_zero=below_zero, above_loss=above_loss, below_gain=below_gain
-        )
+        mine, theirs = np.mean(pairs, axis=0) if pairs else (np.nan, np.nan)
+        self.rates.append((float(mine), float(theirs)))
+        self.comparison.see(np.array([theirs - mine]))
 
     def line(self) -> Line:
         rates = np.array(self.rates).reshape(-1, 2)
-        low, high = anytime_interval(rates[:, 1] - rates[:, 0], self.alpha)
+        differences = rates[:, 1] - rates[:, 0]
+        low, high = interval_at_stop(differences, self.verdict, alpha=self.alpha, plans=self.plans)
+        rates = rates[~np.isnan(differences)]
         mine, theirs = (float(rates[:, side].mean()) if len(rates) else None for side in (0, 1))
         change = None if mine is None or theirs is None else theirs - mine
-        return Line(self.condition, len(rates), self.pairs, mine, theirs, change, low, high, self.verdict)
+        if self.verdict in (PairVerdict.BETTER, PairVerdict.WORSE):
+            change = min(max(median_unbiased(differences), low), high)
+        rule = str(self.comparison.rules[0]) if self.verdict.final else None
+        return Line(
+            condition=self.condition,
+            starts=len(rates),
+            pairs=self.pairs,
+            first_rate=mine,
+            second_rate=theirs,
+            change=change,
+            low=low,
+            high=high,
+            verdict=self.verdict,
+            planned=self.plans[0],
+            rule=rule,
+        )
 
 
 class DuelScheduler(Scheduler):

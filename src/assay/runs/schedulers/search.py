@@ -30,14 +30,16 @@ from assay.runs.plan import RunPlan
 from assay.runs.schedulers.plan import Batch, Scheduler
 from assay.runs.store import PlannedEpisode, Store
 from assay.support.plugins import plugins_of
-from assay.support.stats.thresholds import ALPHA, LEVEL, LadderEvidence
+from assay.support.stats.thresholds import ALPHA, LEVEL, LadderEvidence, starts_needed
 from assay.support.streams import stream
 from assay.tasks import Task
 
 META = "search"
 """Key of a search in a run's meta table."""
-EPISODES_PER_SEARCH = 30
+EPISODES_PER_SEARCH = 90
 """Default number of episodes per axis and task."""
+EPISODES_PER_START = 3
+"""Episodes of a start: the control, a magnitude with likely success, and one with unlikely success."""
 SEEDS = tuple(range(200))
 """Default seeds."""
 MIN_CONTROLS = 5
@@ -116,23 +118,21 @@ class ThresholdSearch:
                     self.ended = "refused"
                     return
                 continue
-            self.episodes += 1
-            control = yield Request(((seed, None),))
-            assert isinstance(control, dict)
-            if control[seed, None] is None:
+            # The perturbed episodes are executed whatever the control does: starts chosen by the success of their
+            # control would seem to lose success without any change.
+            self.episodes += 1 + len(rungs)
+            outcomes = yield Request(tuple((seed, rung) for rung in (None, *rungs)))
+            assert isinstance(outcomes, dict)
+            control = outcomes[seed, None]
+            if control is None:
                 continue
             self.starts += 1
-            if not control[seed, None]:
-                if self.starts >= MIN_CONTROLS and not self.succeeded:
-                    self.ended = "controls"
-                    return
-                continue
-            self.succeeded += 1
-            self.episodes += len(rungs)
-            outcomes = yield Request(tuple((seed, rung) for rung in rungs))
-            assert isinstance(outcomes, dict)
+            self.succeeded += control
             successes = {rung: outcomes[seed, rung] for rung in rungs}
-            self.evidence.see({rung: won for rung, won in successes.items() if won is not None})
+            self.evidence.see(control, {rung: won for rung, won in successes.items() if won is not None})
+            if self.starts >= MIN_CONTROLS and not self.succeeded:
+                self.ended = "controls"
+                return
         self.ended = "starts"
 
 
@@ -323,6 +323,8 @@ def search(
     """
     observer = observer or Observer()
     options = execute.choose_workers(options, [policy], os.cpu_count() or 1)
+    if (options.repeats or 1) > 1:
+        raise RunError("search: repeats cannot be set; a search needs one control of each start")
     if path is None:
         if not isinstance(policy, str):
             raise RunError("search: with a policy object, out is required (a file)")
@@ -350,6 +352,7 @@ def search(
         specs=list(islice(cycle(plan.specs), count)),  # for estimates only: the search chooses the episodes
         plugins=tuple(by_module[name] for name in sorted(by_module)),
     ).for_policy(policy, path, label)
+    observer.note(describe_resolution(searches[0].threshold.budget, level, 1 - confidence))
     settings: dict[str, object] = {"level": level, "confidence": confidence, "guided": True}
     with execute.open_run(plan, observer) as store:
         stored = store.meta.get(META, settings)
@@ -450,10 +453,25 @@ def draw_way(task: str, rung: Rung, seed: int) -> int:
     return int(stream("search", "way", task, seed).integers(len(rung.ways))) if len(rung.ways) > 1 else 0
 
 
+def describe_resolution(budget: int, level: float, alpha: float) -> str:
+    """Describe what a number of episodes per search can determine."""
+    starts = budget // EPISODES_PER_START
+    rates = [percent for percent in range(100, 0, -5) if starts_needed(percent / 100, level, alpha) <= starts]
+    text = f"{budget} episodes ({starts} starts) for each task and axis"
+    if not rates:
+        needed = EPISODES_PER_START * starts_needed(1.0, level, alpha)
+        return f"{text} cannot locate a loss; about {needed} would, if all controls succeed"
+    halved = EPISODES_PER_START * starts_needed(0.5, level, alpha)
+    return (
+        f"{text} locate an abrupt loss if at least {rates[-1]} % of the controls succeed (about {halved} episodes for "
+        "50 %); a gradual loss takes more"
+    )
+
+
 def least_starts(level: float = LEVEL, alpha: float = ALPHA) -> int:
     """Return the number of starts after which a policy that never fails is known not to lose any success."""
     evidence, top = LadderEvidence(1, level, alpha), 0
     while not evidence.is_settled((0,)):
-        evidence.see({0: True})
+        evidence.see(True, {0: True})
         top += 1
     return top

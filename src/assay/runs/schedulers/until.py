@@ -13,8 +13,10 @@ may be stopped at any time. The sequence comes from Robbins' mixture martingale 
 
 which has mean 1 under the true p, so that the probability that it ever exceeds 1 / alpha is at most alpha (Ville).
 
-The same martingale at p = 1/2, over the starts in which a condition and its control differ, tests for a drop at any
-time (``differs``): 1 / the largest M_n so far is a p-value that is valid at any stopping time.
+``differs`` compares a condition with its control, start by start, by a sequential sign test whose boundary ends with
+the planned number of starts (`assay.support.stats.sequential`). The same martingale at p = 1/2, over the starts in
+which they differ, gives a p-value that is valid at any stopping time: 1 / the largest M_n so far. A share of the error
+probability, ``RESERVE``, is kept for it; in a run that is given more seeds later, it alone decides.
 """
 
 from __future__ import annotations
@@ -23,16 +25,22 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import lru_cache
 from typing import Literal, Self, get_args
+
+import numpy as np
 
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome
 from assay.errors import RunError, did_you_mean
 from assay.runs.schedulers.plan import Scheduler
 from assay.runs.store import PlannedEpisode, Store
+from assay.support.stats.betting import RESERVE
+from assay.support.stats.sequential import SignBoundary
 
 ALPHA = 0.05
+META = "planned_starts"
+"""Key in a run's meta table for the numbers of starts, by condition, when it was first run with ``differs``."""
 Rule = Literal["half-width", "decided", "differs"]
 
 
@@ -55,7 +63,7 @@ class Until:
         return self.kind == "differs"
 
     def is_met(self, successes: int, count: int, p: float = 1.0) -> bool:
-        """Return whether a condition is decided; ``p``: anytime-valid p-value of its difference from the control."""
+        """Return whether a condition is decided; ``p``: p-value of its difference from the control."""
         if self.is_paired:
             return p <= self.value
         low, high = interval(successes, count, self.alpha)
@@ -68,7 +76,12 @@ class Until:
         low, high = interval(successes, count, self.alpha)
         paired: dict[str, object] = {}
         if pairs is not None:
-            paired = {"only_control": pairs.only_control, "only_changed": pairs.only_changed, "p": pairs.p}
+            paired = {
+                "only_control": pairs.only_control,
+                "only_changed": pairs.only_changed,
+                "planned": pairs.planned,
+                "p": pairs.p,
+            }
         return paired | {
             "rule": f"{self.kind}={self.value:g}",
             "alpha": self.alpha,
@@ -83,28 +96,39 @@ class Until:
 class Pairs:
     """Counts of the starts in which a condition and its control differ."""
 
+    planned: int | None = None
+    """Planned number of starts; 0 if it was exceeded; None for a p-value from the martingale alone."""
+    alpha: InitVar[float] = ALPHA
+    """p-value at which the condition is stopped."""
     only_control: int = 0
     """Number of starts in which only the control succeeded."""
     only_changed: int = 0
     """Number of starts in which only the condition succeeded."""
     most: float = 0.0
     """Logarithm of the largest value of the martingale so far, which starts at 1."""
+    _boundary: SignBoundary = field(init=False)
+
+    def __post_init__(self, alpha: float) -> None:
+        self._boundary = SignBoundary(self.planned or 0, (1 - RESERVE) * alpha)
 
     def see(self, difference: float) -> None:
         """Count a start, given the success of the condition minus the success of the control."""
         self.only_control += difference < 0
         self.only_changed += difference > 0
         self.most = max(self.most, log_mixture(self.only_changed, self.only_control, 0.5))
+        self._boundary.see(np.sign([difference]))
 
     @property
     def p(self) -> float:
         """Two-sided p-value, valid at any stopping time."""
-        return math.exp(-self.most)
+        if self.planned is None:
+            return math.exp(-self.most)
+        return min(1.0, math.exp(-self.most) / RESERVE, float(self._boundary.p[0]) / (1 - RESERVE))
 
     @classmethod
-    def of(cls, differences: Iterable[float]) -> Self:
+    def of(cls, differences: Iterable[float], planned: int | None = None) -> Self:
         """Count a condition's differences from its control, start by start."""
-        pairs = cls()
+        pairs = cls(planned)
         for difference in differences:
             pairs.see(difference)
         return pairs
@@ -203,12 +227,14 @@ class UntilScheduler(Scheduler):
         left = {entry.key for entry in waiting}
         unwanted = left - {entry.key for entry in wanted}
         self._until = until
-        stopped = store.stopped
+        stopped, lengths = store.stopped, _planned_starts(store, planned) if until.is_paired else {}
         self._sequences: dict[str, _Sequence] = {}
         for episode in planned:
             is_open = episode.condition not in stopped or (until.is_paired and episode.condition == CONTROL)
             if is_open and episode.key not in unwanted:
-                sequence = self._sequences.setdefault(episode.condition, _Sequence())
+                sequence = self._sequences.setdefault(
+                    episode.condition, _Sequence(pairs=Pairs(lengths.get(episode.condition), until.value))
+                )
                 sequence.outcomes[episode.key] = None if episode.key in left else episode.outcome
                 sequence.episodes.append(episode)
         controls = self._sequences.get(CONTROL, _Sequence()).episodes
@@ -266,6 +292,22 @@ class UntilScheduler(Scheduler):
                 counted = [episode.key for episode in sequence.episodes[: sequence.counted]]
                 self._store.stop(condition, counted, rule)
                 self.drop(condition)
+
+
+def _planned_starts(store: Store, planned: Iterable[PlannedEpisode]) -> dict[str, int]:
+    """Return the number of starts of each condition, 0 if there are more than when the run was first stopped so.
+
+    The numbers are stored with the run: a boundary for a number of starts holds only if that number does not depend
+    on what was seen.
+    """
+    starts: dict[str, set[tuple[str, int]]] = {}
+    for episode in planned:
+        starts.setdefault(episode.condition, set()).add((episode.task, episode.seed))
+    controls = starts.get(CONTROL, set())
+    counts = {condition: len(chosen & controls) for condition, chosen in starts.items()}
+    first = counts | store.meta.get(META, {})
+    store.describe(**{META: first})
+    return {condition: count if first[condition] == count else 0 for condition, count in counts.items()}
 
 
 @dataclass(slots=True)

@@ -34,6 +34,7 @@ from assay.support.llm.protocols import (
     Reply,
     UnansweredError,
 )
+from assay.support.peers import describe_redirect, mask_key
 
 
 @dataclass(slots=True)
@@ -241,6 +242,9 @@ class Client:
             raise _TroubleError(f"no answer within {self._endpoint.timeout:g} s") from None
         except httpx2.HTTPError as error:
             raise _TroubleError(self._report(str(error) or type(error).__name__)) from None
+        if response.has_redirect_location:
+            reason = self._report(describe_redirect(response.headers["Location"]))
+            raise RefusedError(f"{self._url} {reason}", response.status_code)
         if response.status_code == 200:
             return self._parse(bytes(data))
         report = f"status {response.status_code}: {self._report(data.decode('utf-8', 'replace'))}".rstrip(
@@ -285,7 +289,8 @@ class Client:
         return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:200]
 
     def _without_key(self, text: str) -> str:
-        return text if self._endpoint.key is None else text.replace(self._endpoint.key, "[key]")
+        masked: str = mask_key(text, self._endpoint.key)
+        return masked
 
 
 class _BlockedError(Exception):

@@ -30,7 +30,7 @@ class RefusedError(LLMError):
     @property
     def of_all(self) -> bool:
         """Whether all other requests would also be refused, because the key, model or address is wrong."""
-        return self.status in (301, 302, 307, 308, 401, 402, 403, 404, 405)
+        return self.status in (301, 302, 303, 307, 308, 401, 402, 403, 404, 405)
 
 
 class UnansweredError(LLMError):

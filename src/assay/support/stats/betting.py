@@ -8,72 +8,137 @@ Against the hypothesis of a mean of at most m, the same bet multiplies the capit
 (1 + m). The smaller m is, the larger the gain from the same differences. All m below some bound are therefore
 rejected, and the lower and upper bounds form an interval that contains the mean at *all* times (a confidence
 sequence).
+
+The fraction may depend on everything seen so far. With a planned number of differences it aims at a capital of
+1 / alpha by the last of them: it is that of an option on Brownian motion which pays once the sum reaches a bound
+(``Wager``). A small share of the capital is staked without a plan, and continues to grow beyond it.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
+import scipy
 
 # The best stake depends on the unknown mean. A tenth of the capital follows each of ten fixed stakes: the total is an
 # average of valid bets, so it is valid, and it loses at most log(10) against the best of the ten in hindsight.
 SHARES = np.linspace(0.05, 0.95, 10)
 """Stakes, as fractions of the capital."""
-_FINE = 1e-4
-"""Precision to which the bounds of the interval are computed."""
+RESERVE = 0.05
+"""Share of the capital that is staked without a plan, for duels that continue beyond it."""
+_URGENCY = 1.1
+"""Factor of the planned stakes: above 1, the target is reached earlier, at the cost of one or two points of power."""
+_LARGEST = 0.95
+"""Largest stake; below 1, so that no single difference costs all."""
+_PRIOR, _PRIOR_COUNT = 0.5, 2.0
+"""Variance that is assumed at first, and its weight as a number of differences."""
+_GRID = 401
+"""Means tried at once for the bounds of an interval; two rounds compute them to 5 / 100,000."""
 
 
-def evidence(differences: np.ndarray, above: float = 0.0) -> float:
-    """Return the log capital from betting that the mean of differences (n,), each in [-1, 1], is above a value."""
-    return float(capital(np.asarray(differences, float), above)[..., -1]) if len(differences) else 0.0
-
-
-def capital(differences: np.ndarray, above: float = 0.0) -> np.ndarray:
-    """Return the log capital after each of the differences (..., n), an array of the same shape."""
-    # Dividing by 1 + above keeps the factor positive for the worst difference, -1: the capital never becomes negative.
-    grown = np.log1p(SHARES[:, None] * ((differences - above) / (1 + above))[..., None, :]).cumsum(axis=-1)
-    return np.asarray(np.logaddexp.reduce(grown, axis=-2) - math.log(len(SHARES)))
+def evidence(differences: np.ndarray) -> float:
+    """Return the log capital from betting that the mean of differences (n,), each in [-1, 1], is above 0."""
+    grown = np.log1p(SHARES[:, None] * np.asarray(differences, float)).sum(axis=1)
+    return float(np.logaddexp.reduce(grown)) - math.log(len(SHARES))
 
 
 class Wager:
-    """A sequential bet that the mean of differences is above a value."""
+    """Sequential bets that means of differences are above given values, one value per element of an array."""
 
-    def __init__(self, above: float) -> None:
-        self._above = above
-        self._grown = np.zeros(len(SHARES))
-        self.most = 0.0
-        """Logarithm of the largest capital so far; the initial capital is 1."""
+    def __init__(
+        self,
+        above: float | np.ndarray,
+        alpha: float,
+        *,
+        planned: int = 0,
+        reserve: float = RESERVE,
+        shape: tuple[int, ...] = (),
+    ) -> None:
+        """``planned``: number of differences by which the bets aim to be won; ``reserve``: share without a plan."""
+        self._above = np.broadcast_to(np.asarray(above, float), shape)
+        self._target, self._left = 1 / alpha, planned
+        self._main = np.full(shape, 1 - reserve)
+        self._rest = np.full((len(SHARES), *shape), reserve / len(SHARES))
+        self._squares, self._count = np.full(shape, _PRIOR * _PRIOR_COUNT), np.full(shape, _PRIOR_COUNT)
+        self.won = np.zeros(shape, bool)
+        """Whether the capital has ever reached 1 / alpha."""
 
-    def see(self, difference: float) -> None:
-        """Bet on a difference in [-1, 1]."""
-        # The capital is the average over the stakes, not that of the best one: which stake is best is known only
-        # afterwards, so Ville's inequality does not apply to the maximum over the stakes.
-        self._grown += np.log1p(SHARES * (difference - self._above) / (1 + self._above))
-        self.most = max(self.most, float(np.logaddexp.reduce(self._grown)) - math.log(len(SHARES)))
+    def see(self, differences: float | np.ndarray) -> None:
+        """Bet on differences in [-1, 1], one per element; NaN for one that is missing, which uses up its place."""
+        absent = np.isnan(differences)
+        excess = np.where(absent, 0.0, differences - self._above)
+        gain = np.where(
+            self.won, 0.0, excess / (1 + self._above)
+        )  # otherwise the capital grows without bound
+        if self._left > 0:
+            self._main = self._main * (1 + self._stake() * gain)
+        self._left -= 1
+        self._rest = self._rest * (1 + np.multiply.outer(SHARES, gain))
+        self._squares, self._count = self._squares + excess**2, self._count + ~absent
+        self.won = self.won | (self._main + self._rest.sum(axis=0) >= self._target * (1 - 1e-9))
 
-    def won(self, alpha: float) -> bool:
-        """Return whether the capital has ever reached 1 / alpha."""
-        return self.most >= -math.log(alpha)
+    def extend(self, planned: int) -> None:
+        """Aim at ``planned`` more differences, with the capital that is left.
+
+        The decision may depend on everything seen so far: no bet is expected to gain, whenever it is made.
+        """
+        rest = self._rest.sum(axis=0)
+        total = self._main + rest
+        self._main, self._rest = (1 - RESERVE) * total, self._rest * (RESERVE * total / rest)
+        self._left = planned
+
+    def _stake(self) -> np.ndarray:
+        """Return the fraction of the capital to stake next.
+
+        Let V = 2 P(Z > y) be the probability that Brownian motion reaches a bound within the differences left. A
+        bettor with capital V / alpha who stakes the derivative of log V has 1 / alpha once the bound is reached.
+        The distance y follows from the capital, and is recomputed at every step.
+        """
+        need = np.maximum(self._target - self._rest.sum(axis=0), 1e-9)
+        chance = np.clip(self._main / need, 1e-12, 1 - 1e-9)
+        y = scipy.special.ndtri(chance / 2)
+        slope = 2 * np.exp(-y * y / 2) / np.sqrt(2 * np.pi) / chance
+        spread = np.sqrt(self._squares / self._count * self._left)
+        most = (1 - self._above) / (
+            1 + self._above
+        )  # the largest gain; staking more than it takes is a waste
+        enough = np.maximum(need / np.maximum(self._main, 1e-300) - 1, 0) / most
+        urgent = _URGENCY * slope / spread * (1 + self._above)
+        return np.asarray(np.minimum(np.minimum(urgent, enough), _LARGEST))
 
 
-def anytime_interval(differences: np.ndarray, alpha: float) -> tuple[float, float]:
+def extensions(plans: Sequence[int]) -> dict[int, int]:
+    """Return by how many differences each plan extends the one before, by the length of the latter."""
+    return {before: after - before for before, after in pairwise(plans)}
+
+
+def anytime_interval(
+    differences: np.ndarray, alpha: float, plans: Sequence[int] = (0,)
+) -> tuple[float, float]:
     """Return an interval that contains the mean of differences (n,) with probability 1 - alpha at all times.
 
-    Each bound has an error probability of ``alpha`` / 2. Values once excluded remain excluded.
+    Each bound has an error probability of ``alpha`` / 2. Values once excluded remain excluded. ``plans``: numbers of
+    differences, missing ones (NaN) included, for which the interval is meant to be narrow, in increasing order.
     """
     values = np.asarray(differences, float)
-    low, high = _refuted_below(values, alpha / 2), -_refuted_below(-values, alpha / 2)
+    low, high = _refuted_below(values, alpha / 2, plans), -_refuted_below(-values, alpha / 2, plans)
     return low, max(low, high)
 
 
-def _refuted_below(differences: np.ndarray, alpha: float) -> float:
+def _refuted_below(differences: np.ndarray, alpha: float, plans: Sequence[int]) -> float:
     """Return the bound below which all values of the mean are rejected; -1 if none is rejected."""
-    if not len(differences):
-        return -1.0
-    # The maximum over time counts (Ville's inequality bounds it), so the running capital need not be high at the end.
-    enough, low, high = -math.log(alpha), -1.0, float(differences.max())
-    while high - low > _FINE:
-        middle = (low + high) / 2
-        low, high = (middle, high) if capital(differences, middle).max() >= enough else (low, middle)
+    low, high = -1.0, 1.0
+    for _ in range(2):
+        means = np.linspace(low, high, _GRID)[1:-1]
+        wager, longer = Wager(means, alpha, planned=plans[0], shape=means.shape), extensions(plans)
+        for place, difference in enumerate(differences):
+            if place in longer:
+                wager.extend(longer[place])
+            wager.see(difference)
+        kept = int(np.argmin(wager.won)) if not wager.won.all() else len(means)
+        ends = np.concatenate([[low], means, [high]])
+        low, high = float(ends[kept]), float(ends[kept + 1])
     return low

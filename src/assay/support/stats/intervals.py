@@ -227,6 +227,33 @@ def newcombe(shares: tuple[float, float], effective: tuple[float, float], togeth
     return Difference(shares[0], shares[1], difference, interval)
 
 
+def ratio_interval(
+    shares: tuple[float, float], effective: tuple[float, float], together: float
+) -> Interval | None:
+    """Return the interval of the second proportion divided by the first; None if the first is 0.
+
+    A ratio R is inside if Newcombe's interval for ``second - R * first`` contains 0 (Fieller's method with Wilson's
+    limits, Donner and Zou 2012). It is defined where the second proportion is 0, and wide where the first is near 0.
+    """
+    if not shares[0] > 0:
+        return None
+    (low, high), (low_now, high_now) = (
+        wilson(share, count) for share, count in zip(shares, effective, strict=True)
+    )
+    ends = []
+    for off, off_now in ((high - shares[0], shares[1] - low_now), (shares[0] - low, high_now - shares[1])):
+        # The roots of square * R^2 - 2 * middle * R + rest, in the form that is stable if ``square`` is 0.
+        square, rest = shares[0] ** 2 - off**2, shares[1] ** 2 - off_now**2
+        middle = shares[0] * shares[1] - together * off * off_now
+        root = math.sqrt(max(middle**2 - square * rest, 0.0))
+        ends.append((middle, root, square, rest))
+    (middle, root, _, rest), (middle_now, root_now, square_now, _) = ends
+    lowest = rest / (middle + root) if middle + root > 0 else 0.0
+    ratio = shares[1] / shares[0]
+    highest = (middle_now + root_now) / square_now
+    return Interval(float(min(max(lowest, 0.0), ratio)), float(max(highest, ratio)), "fieller-wilson")
+
+
 def widen_to_p(interval: Interval, p: float) -> Interval:
     """Extend the interval of a difference to include 0 if an exact test with this p value does not reject it."""
     if p < 1 - LEVEL:

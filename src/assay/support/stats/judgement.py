@@ -59,11 +59,15 @@ class Line:
     """Success rate or progress of A, 0 to 1; None if there are no pairs."""
     second_rate: float | None
     change: float | None
-    """Difference B - A."""
+    """Difference B - A. After a duel that found one, corrected for having stopped then (see `median_unbiased`)."""
     low: float
     """Lower end of the interval for the difference, -1 to 1."""
     high: float
     verdict: PairVerdict
+    planned: int | None = None
+    """Number of starts that a duel planned at first; None for a gate."""
+    rule: str | None = None
+    """`Rule` by which a duel was decided; None if it was not."""
 
 
 @dataclass(frozen=True, slots=True)

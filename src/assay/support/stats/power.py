@@ -25,14 +25,18 @@ _FINE = 1e-3
 """Precision to which losses are computed, as a difference in success rates."""
 
 
-def power(starts: int, loss: float, control: float, family: int = 1, level: float = NAMED) -> float:
+def power(
+    starts: int, loss: float, control: float, family: int = 1, level: float = NAMED, noise: float = 1.0
+) -> float:
     """Return the power to detect a loss.
 
     This is the probability that the one-sided exact p value, times ``family`` (Holm's first step), is below a level.
     ``control`` is the success rate without changes and ``loss`` its decrease, both 0 to 1, with loss <= control.
+    ``noise`` is the fraction of the outcomes' variance that differs between repetitions of a start; with 1, the two
+    outcomes of a pair are independent.
     """
-    changed = control - loss
-    lost, won = control * (1 - changed), changed * (1 - control)
+    won = noise * (control - loss) * (1 - control)
+    lost = loss + won
     if lost + won <= 0:
         return 0.0
     telling = np.arange(starts + 1)
@@ -46,15 +50,17 @@ def power(starts: int, loss: float, control: float, family: int = 1, level: floa
     return float(min(1.0, (chances[enough] * chances_to_find).sum()))
 
 
-def detectable(starts: int, control: float, family: int = 1, level: float = NAMED) -> float | None:
+def detectable(
+    starts: int, control: float, family: int = 1, level: float = NAMED, noise: float = 1.0
+) -> float | None:
     """Return the smallest loss, 0 to 1, that is detected with 80 % power; None if even a total loss is not."""
-    if starts < 1 or power(starts, control, control, family, level) < POWER:
+    if starts < 1 or power(starts, control, control, family, level, noise) < POWER:
         return None
     low, high = 0.0, control
     while high - low > _FINE:
         middle = (low + high) / 2
         low, high = (
-            (low, middle) if power(starts, middle, control, family, level) >= POWER else (middle, high)
+            (low, middle) if power(starts, middle, control, family, level, noise) >= POWER else (middle, high)
         )
     return high
 

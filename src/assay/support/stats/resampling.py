@@ -24,7 +24,7 @@ FEWEST = 5
 """Minimum number of clusters for which a measure has an interval."""
 ENOUGH = 20
 """Minimum number of clusters for bootstrap intervals; for ratios, 5 give 83 % coverage, and 12 give 91 %."""
-_AT_ONCE = 20_000_000
+_AT_ONCE = 2_000_000
 """Maximum number of array elements in memory at a time."""
 
 

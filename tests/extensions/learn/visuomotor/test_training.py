@@ -81,8 +81,15 @@ def test_an_interrupted_training_ends_with_the_same_network_and_other_options_ar
     with pytest.raises(PolicyError, match="belongs to a training run with other data or options"):
         train_to_file(mirrored, broken, settings, schedule)
     seen: list[int] = []
+    with monkeypatch.context() as patch:
+        patch.setattr("assay.support.training.save_checkpoint", lambda *_: interrupt(TrainingProgress(4)))
+        with pytest.raises(KeyboardInterrupt):
+            train_to_file(
+                frames, broken, settings, schedule, watch=lambda progress: seen.append(progress.step)
+            )
+    assert seen == [4, 5, 6] and not broken.exists()
     train_to_file(frames, broken, settings, schedule, watch=lambda progress: seen.append(progress.step))
-    assert seen == [4, 5, 6] and not notes.exists()
+    assert seen == [4, 5, 6] and not notes.exists(), "an interruption while saving costs no training"
     weights = [load_network(file)[0].state_dict() for file in (whole, broken)]
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
     assert first.episodes == {"turn on the stove": 12, "put the bowl on the plate": 12}

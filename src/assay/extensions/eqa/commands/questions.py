@@ -70,8 +70,9 @@ def build(
 ) -> None:
     """Build multiple-choice questions, with images, about the actions in episodes.
 
-    Each question appears once per view. Skipped frames and episodes are counted by reason. Exit status 1 if there are
-    fewer questions of a kind than requested, unless --episodes limits the episodes.
+    Each question appears once per view. Skipped frames and episodes are counted by reason. The same command resumes an
+    interrupted build. Exit status 1 if there are fewer questions of a kind than requested, unless --episodes limits the
+    episodes.
     """
     from assay.extensions.eqa.asking.session import write_distractors
     from assay.extensions.eqa.build import build as build_questions

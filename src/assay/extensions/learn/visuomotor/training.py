@@ -248,6 +248,7 @@ def train_to_file(
             with replacing(snapshot) as unfinished:
                 torch.save(content, unfinished)
             saved_at = time.monotonic()
-    snapshot.unlink(missing_ok=True)
     averaged.eval()
-    return save(out, schedule.steps, seconds)
+    record = save(out, schedule.steps, seconds)
+    snapshot.unlink(missing_ok=True)  # only now, so that no training is lost if saving is interrupted
+    return record

@@ -175,8 +175,8 @@ def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
         tuple(rows),
         "Success: 95 % Wilson intervals, widened for the correlation of episodes that share an initial state or "
         "variant. Difference: paired with the control of the same task and seed; Newcombe over initial states, exact "
-        "p with Holm's correction within each run and axis. Total: unweighted mean of the cells, treated as "
-        "independent.",
+        "one-sided p of a loss with Holm's correction within each run and axis. Total: unweighted mean of the cells, "
+        "treated as independent.",
     )
     yield from missing
 

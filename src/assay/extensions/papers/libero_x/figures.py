@@ -45,7 +45,8 @@ TIMELINES = 4
 
 def _positions(run: PaperRun) -> np.ndarray:
     """Return all end-effector positions, shape (n, 3). Raises MeasureError if no episode has a trajectory."""
-    points = run.data.paths.points
+    paths = run.data.paths
+    points = paths.part(paths.ids).points
     if not len(points):
         raise MeasureError("no episode has a trajectory")
     return points

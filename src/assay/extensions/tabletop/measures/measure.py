@@ -89,7 +89,8 @@ def _contrasts_table(
             for field, heading, kind in fields
         ),
         note="Paired with the control of the same task and seed, on tasks to which the condition applies. "
-        "95 % Newcombe intervals over starts; exact p-values with Holm's correction.",
+        "95 % Newcombe intervals over starts; exact p values with Holm's correction, for a loss where success is "
+        "expected.",
     )
     return table if contrasts else None
 
@@ -265,7 +266,7 @@ def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
 
 
 def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
-    """Plot the fraction of a policy's unperturbed successes that it keeps under each condition."""
+    """Plot success under each condition, from the starts whose control succeeds."""
     groups: dict[str, list[Mark]] = {}
     for retained in measured.kept:
         name = f"the prompt {'specifies' if retained.plausible else 'does not specify'} the task"
@@ -279,7 +280,9 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
-        forest(axes, groups, along="successes kept", heads=("kept", "95 % interval", "n"))
+        forest(
+            axes, groups, along="success where the control succeeds", heads=("success", "95 % interval", "n")
+        )
         axes.set_xlim(-0.02, 1.02)
         style.percent_axis(axes.xaxis)
 
@@ -288,7 +291,9 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
         f"{plural(sum(retained.count for retained in measured.kept), 'pair')}. Diamonds: the prompt does not specify "
         "the task, so a policy that follows it succeeds only by chance. Lines: 95 % Wilson intervals."
     )
-    return Drawing("table-kept", "Successes kept", caption, (style.WIDTH, height(groups)), paint)
+    return Drawing(
+        "table-kept", "Success where the control succeeds", caption, (style.WIDTH, height(groups)), paint
+    )
 
 
 def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
