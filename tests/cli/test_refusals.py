@@ -75,7 +75,7 @@ REFUSALS = {
     f"{RUN} --out a.txt": "in .assay",
     "runs show none.assay": "none.assay",
     f"{SEARCH} --axes distnace": "there is no axis 'distnace': did you mean 'distance'",
-    f"{SEARCH} --axes delay,noise --budget 0": "allow at least 24 (default: 60)",
+    f"{SEARCH} --axes delay,noise --budget 0": "allow at least 28 (default: 180)",
     f"{SEARCH} --axes distance": "nothing can be searched: distance: the target of libero_goal/7 is flat_stove_1",
     "serve --policy oracle --protocol openpi": "'oracle' needs the simulator's state",
     "serve --policy random --protocol openpy": "did you mean 'openpi'?",

@@ -288,9 +288,9 @@ def test_start_with_several_wordings_is_one_pair(tmp_path: Path, seeds: int, sto
         (found,) = drops(store.frame(), stopped=store.stopped or {"para": {}})
         if stops:
             assert store.stopped["para"]["only_control"] == found.starts
-            assert found.p == pytest.approx(store.stopped["para"]["p"])
+            assert found.p_two_sided == pytest.approx(store.stopped["para"]["p"])
         else:
-            assert found.p == pytest.approx(Pairs.of([-1.0] * found.starts).p)
+            assert found.p_two_sided == pytest.approx(Pairs.of([-1.0] * found.starts).p)
 
 
 def test_resumed_run_plays_episodes_in_the_order_in_which_they_count(tmp_path: Path):
