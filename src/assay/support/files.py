@@ -61,7 +61,7 @@ def naming_full_disk(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in FULL:
             raise
-        raise FileError(f"{path} cannot be written: {_reason(error)}") from error
+        raise FileError(f"{path} cannot be written: {_reason(error)}") from None
 
 
 DATABASE = b"SQLite format 3\0"
