@@ -71,9 +71,11 @@ def test_a_plan_that_does_not_fit_leaves_no_log(small):
 def test_commands_name_the_file_that_does_not_fit(small, tmp_path: Path):
     run = write_run(tmp_path / "a.assay", {"control": [True] * 9})
     assay = Path(sys.executable).with_name("assay")
-    commands = ("export $2 --csv $DISK/a.csv", "runs merge $2 --out $DISK/b.assay")
+    forms = [f"export $2 --{form} $DISK/a.{form}" for form in ("csv", "json", "parquet")]
+    commands = (*forms, "runs merge $2 --out $DISK/b.assay")
     calls = "; ".join(f'"$1" {command} 2>&1' for command in commands)
     fill = "dd if=/dev/zero of=$DISK/fill bs=1k 2>/dev/null"
     lines = small(100, f"{fill}; {calls}; ls -A $DISK", assay, run).splitlines()
-    assert lines[0].endswith("a.csv cannot be written: no space left on device")
-    assert lines[1].endswith(f"b.assay: {FULL}") and lines[2:] == ["fill"]
+    for line, form in zip(lines, ("csv", "json", "parquet"), strict=False):
+        assert line.endswith(f"a.{form} cannot be written: no space left on device")
+    assert lines[3].endswith(f"b.assay: {FULL}") and lines[4:] == ["fill"]

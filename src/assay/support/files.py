@@ -65,7 +65,7 @@ def naming_full_disk(path: Path) -> Iterator[None]:
             error = OSError(int(number[1]), os.strerror(int(number[1])))
         if error.errno not in FULL:
             raise
-        raise FileError(f"{path} cannot be written: {_reason(error)}") from error
+        raise FileError(f"{path} cannot be written: {_reason(error)}") from None
 
 
 DATABASE = b"SQLite format 3\0"

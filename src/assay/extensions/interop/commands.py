@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
@@ -105,6 +105,24 @@ def _show_imported(runs: Iterable[ImportedRun]) -> None:
             say(f"note: {remark}", aside=True)
 
 
+class _Sink:
+    """File for polars that remembers an error, such as a full disk: polars ignores or renames some."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.error: OSError | None = None
+
+    def write(self, content: bytes) -> int:
+        try:
+            return self._file.write(content)
+        except OSError as error:
+            self.error = error
+            raise
+
+    def flush(self) -> None:
+        self._file.flush()
+
+
 def export(
     path: Annotated[Path, typer.Argument(metavar="RUN", help="Run file, NAME.assay.")],
     parquet: Annotated[Path | None, typer.Option(help="Write a Parquet file.")] = None,
@@ -154,7 +172,12 @@ def export(
             write: Callable[[IO[bytes]], None] = getattr(frame, f"write_{form}")
             if str(target) != "-":
                 with replacing(target) as unfinished, unfinished.open("wb") as file:
-                    write(file)
+                    sink = _Sink(file)
+                    try:
+                        write(cast(IO[bytes], sink))
+                    finally:
+                        if sink.error is not None:
+                            raise sink.error
                 say(f"{number_of(len(frame), 'episode')} written to {target}")
                 continue
             write(content := BytesIO())
