@@ -51,8 +51,6 @@ def data_folder() -> Path:
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """Error numbers of a full disk, or of the limit of a user or a process."""
-_OS_ERROR = re.compile(r"\(os error (\d+)\)")
-"""Error number in the text of errors that polars raises without one."""
 
 
 @contextmanager
@@ -61,8 +59,6 @@ def naming_full_disk(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None and (number := _OS_ERROR.search(str(error))):
-            error = OSError(int(number[1]), os.strerror(int(number[1])))
         if error.errno not in FULL:
             raise
         raise FileError(f"{path} cannot be written: {_reason(error)}") from None
