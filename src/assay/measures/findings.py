@@ -180,7 +180,7 @@ class Claim(StrEnum):
     UNTESTED = "untested"
     """The runs have no episodes that test the flaw."""
     ERRORS = "too many errors"
-    """So many episodes ended in an error that the others may not be representative."""
+    """The fraction of errors is too high for the other episodes to be representative."""
 
 
 @dataclass(frozen=True, slots=True)
