@@ -213,7 +213,8 @@ def _estimate(
     """Compute the statistics of pairs.
 
     ``early``: whether a condition or the control was stopped early; ``stopping_p``: the p value that stopped it.
-    ``rounds``: planned number of rounds if starts were allocated; tasks then count equally, regardless of their number of starts.
+    ``rounds``: planned number of rounds if starts were allocated; tasks then count equally, regardless of their number
+    of starts.
     """
     table = frames.start_table(rows)
     outcomes = frames.outcome_counts(table)
