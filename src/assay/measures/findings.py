@@ -57,7 +57,7 @@ class Evidence(Result):
     value: float
     """Measured value: a rate (0 to 1), or a difference between two rates."""
     interval: Interval | None
-    """Interval of ``value``."""
+    """Interval of ``value``, for these tasks."""
     p: float | None
     """One-sided p value of the test for the flaw, unadjusted; None if not tested."""
     hits: int | None = None
@@ -83,6 +83,11 @@ class Evidence(Result):
     """Indices of all pooled runs; empty for a single run."""
     task: str = ""
     """Name of the task; empty for all tasks."""
+    over_tasks: Interval | None = None
+    """Interval of ``value`` for tasks in general; None if unknown, as for names, phrasings and single tasks.
+
+    Their tests compare episodes within a task, and the verdict is about these tasks.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,6 +227,7 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "tasks": "success.rates:TASKS",
             "task_changes": "success.task_changes:TASK_CHANGES",
             "task_map": "success.task_map:TASK_MAP",
+            "over_tasks": "success.over_tasks:OVER_TASKS",
             "other_tasks": "success.other_tasks:OTHER_TASKS",
             "progress": "conduct.progress:PROGRESS",
             "side_effects": "conduct.side_effects:SIDE_EFFECTS",

@@ -25,7 +25,6 @@ from assay.measures.memory.memorisation import MEMORISATION
 from assay.measures.memory.paths import displacement, starting_elsewhere
 from assay.measures.result import FOR_DRAWING, MeasureError, Missing, Result
 from assay.measures.sample_size import loss_p
-from assay.measures.success.drops import CHANGES
 from assay.measures.success.rates import SUCCESS
 from assay.measures.views import wording
 from assay.measures.views.table import Column, Table
@@ -315,26 +314,6 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table:
     )
 
 
-def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table:
-    """Return a table of the cost of each change in these tasks and, treating them as a sample, in general."""
-    drops = report.profile.get(CHANGES) or ()
-    return Table.of(
-        "over-tasks",
-        "These tasks and tasks in general",
-        (drop for drop in drops if drop.plausible and drop.over_tasks is not None),
-        "group",
-        Column("tasks", "count", value=lambda drop: drop.tasks),
-        *("change", "interval as these tasks, 95 % interval", "p_holm as Holm p of a loss"),
-        Column("tasks in general, 95 % interval", "change", value=lambda drop: drop.over_tasks),
-        Column("p over tasks, two-sided", "p", value=lambda drop: drop.p_over_tasks),
-        Column("log-odds", "number", value=lambda drop: drop.log_odds and drop.log_odds.log_odds),
-        Column("p of the log-odds, two-sided", "p", value=lambda drop: drop.log_odds and drop.log_odds.p),
-        note="The diagnosis holds for these tasks with new starts. Tasks in general: as if these were a random sample, "
-        "with one observation per task. The Holm p is one-sided and adjusted for all tests; the other two p values are "
-        "not adjusted. Log-odds: conditional logistic regression within starts, for comparison with the exact test.",
-    )
-
-
 def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None:
     """Return a table of the cost of each change in each task."""
     if len({cell.task for cell in result.cells}) < 2:
@@ -398,6 +377,6 @@ TASK_CHANGES = Measure(
     "task_changes",
     "Cost of each change in each task, and retention under each change.",
     task_changes,
-    panels=(Panel(SUCCESS, (costs_table, task_changes_table, over_tasks_table)),),
+    panels=(Panel(SUCCESS, (costs_table, task_changes_table)),),
     sentences=costs_sentences,
 )
