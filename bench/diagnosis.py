@@ -132,8 +132,8 @@ def as_a_user(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) ->
 
 
 def named(findings: Sequence[Finding]) -> set[str]:
-    """Return the flaws that a report names, except those found in unperturbed episodes."""
-    apart = {*ABILITY, Flaw.NOTHING}
+    """Return the flaws that a report names, except those found in unperturbed episodes or by search."""
+    apart = {*ABILITY, Flaw.NOTHING, Flaw.PARTICULAR}
     return {each.flaw for each in findings if each.verdict is Verdict.FOUND and each.flaw not in apart}
 
 

@@ -267,7 +267,10 @@ class Finding(Result):
     evidence: tuple[Evidence, ...]
     """All evidence for the flaw; the tested evidence with the smallest p value comes first."""
     p: float | None
-    """One-sided p value, adjusted for all tests and searches; None if nothing was tested."""
+    """One-sided p value, adjusted for all tests; None if nothing was tested.
+
+    For an exploratory finding: the false discovery rate at which all of its evidence is found.
+    """
     cause: str | None = None
     """Another flaw that causes this flaw, if any."""
     untested: Untested | None = None
@@ -278,6 +281,8 @@ class Finding(Result):
     """Affected tasks, if the flaw was found and there are several tasks."""
     more: MoreSeeds | None = None
     """Number of seeds with which a loss worth finding would be found; None if it is excluded or found already."""
+    exploratory: bool = False
+    """Whether the finding comes from a search: its false discovery rate is at most 5 %; confirm it with new seeds."""
 
     @property
     def is_suspicious(self) -> bool:

@@ -6,20 +6,19 @@ that are listed, and the last are effects within tasks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from assay.measures.attribution import ATTRIBUTION
 from assay.measures.measure import Measure, Panel, ReportedRun, RunData
 from assay.measures.memory.memorisation import MEMORISATION
 from assay.measures.result import MeasureError, Missing, Result
-from assay.measures.success.drops import CHANGES, Drop
+from assay.measures.success.drops import CHANGES
 from assay.measures.success.rates import CONTROLS, SUCCESS, SUCCESS_RATE
 from assay.measures.views.table import Column, Table
 from assay.measures.words.pride import OVERESTIMATION, PRIDE
 from assay.support.stats.intervals import Interval
-from assay.support.stats.regression import LogOdds
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +81,22 @@ def over_tasks_table(results: tuple[Generalised, ...], report: ReportedRun) -> T
     """Return a table of the results for these tasks and, treating them as a sample, for tasks in general."""
     drops = {str(drop.group["change"]): drop for drop in report.profile.get(CHANGES) or ()}
 
-    def of(result: Generalised) -> Drop | None:
-        return drops.get(result.change)
+    def of_drop(name: str) -> Callable[[Generalised], Any]:
+        """Return a function that reads an attribute of a result's drop; None for other results."""
+        return lambda result: getattr(drops.get(result.change), name, None)
 
-    def log_odds(result: Generalised) -> LogOdds | None:
-        return (drop := of(result)) and drop.log_odds
+    def log_odds(name: str) -> Callable[[Generalised], Any]:
+        return lambda result: getattr(of_drop("log_odds")(result), name, None)
 
     return Table.of(
         "over-tasks",
         "These tasks and tasks in general",
         results,
         *("quantity", "tasks", "value", "interval", "over_tasks"),
-        Column("Holm p of a loss", "p", value=lambda result: of(result) and of(result).p_holm),
-        Column("p over tasks, two-sided", "p", value=lambda result: of(result) and of(result).p_over_tasks),
-        Column("log-odds", "number", value=lambda result: (odds := log_odds(result)) and odds.log_odds),
-        Column(
-            "p of the log-odds, two-sided", "p", value=lambda result: (odds := log_odds(result)) and odds.p
-        ),
+        Column("Holm p of a loss", "p", value=of_drop("p_holm")),
+        Column("p over tasks, two-sided", "p", value=of_drop("p_over_tasks")),
+        Column("log-odds", "number", value=log_odds("log_odds")),
+        Column("p of the log-odds, two-sided", "p", value=log_odds("p")),
         note="Rates, PRIDE and indices in per cent, differences and losses in percentage points. The diagnosis holds "
         "for these tasks with new starts. Tasks in general: as if these were a random sample, with one observation per "
         "task. The Holm p is one-sided and adjusted for all tests; the other two p values are not adjusted. Log-odds: "

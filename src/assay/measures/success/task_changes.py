@@ -46,6 +46,7 @@ ROWS = (
     "control_rate",
     "alike",
     "elsewhere",
+    "axis",
 )
 """Columns of `TaskChanges.rows`."""
 
@@ -113,7 +114,7 @@ class TaskChanges(Result):
     rows: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
     """Perturbed episodes with their control's outcome, one row each.
 
-    Columns: id, task, seed, start, condition, change, success, control_success, control_rate (success rate of the
+    Columns: id, task, seed, start, condition, change, axis, success, control_success, control_rate (success rate of the
     control and its repetitions), alike (repeats the control's
     trajectory; null if not judged), elsewhere (an object or the end effector starts at a different position from the
     control).
@@ -138,7 +139,8 @@ def with_paths(run: RunData, rows: pl.DataFrame) -> pl.DataFrame:
     moved = pl.struct("initial_positions", "control_initial_positions").map_elements(
         lambda both: (displacement(*both.values()) or 0.0) > 0, return_dtype=pl.Boolean
     )
-    rows = rows.with_columns(elsewhere=moved)
+    axis = pl.col("axis") if "axis" in rows.columns else pl.lit(None, pl.String)
+    rows = rows.with_columns(elsewhere=moved, axis=axis.cast(pl.String))
     memory = run.attempt(MEMORISATION)
     if not isinstance(memory, Missing):
         has_paths = run.paths.has(rows["id"].to_numpy()) & run.paths.has(rows["control_id"].to_numpy())
