@@ -295,7 +295,10 @@ def drop_evidence(runs: tuple[int, ...], measure: str, part: str, drop: Drop) ->
     reference: tuple[int, ...] = ()
     if drop.pairs == drop.starts:  # otherwise controls are counted several times
         reference = drop.both + drop.only_control, drop.pairs
-    counts, more = (hits, drop.pairs, *reference), {"reference": drop.control, "cost": True}
+    counts, more = (
+        (hits, drop.pairs, *reference),
+        {"reference": drop.control, "cost": True, "over_tasks": drop.over_tasks},
+    )
     return evidence_from(runs, measure, part, drop.change, drop.interval, drop.p_loss, *counts, **more)
 
 
