@@ -22,6 +22,7 @@ from assay.measures.measure import MEASURES
 from assay.report.papers import PAPERS
 from assay.runs.store import Store
 from assay.sim.packs.registry import PACKS
+from assay.support import trust as support_trust
 from assay.support.plugins import Registry, load_plugins
 from assay.support.trust import change_trusted, is_trusted, locate, read_trusted
 
@@ -41,6 +42,7 @@ def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(support_trust, "_named_by_user", set())
     (tmp_path / "cleanup.py").write_text(TRAP)
     yield (tmp_path / "cleanup.fired").exists
     sys.modules.pop("cleanup", None)
@@ -158,6 +160,35 @@ def test_what_the_user_names_is_loaded(trap: Callable[[], bool]):
     assert not trap()
     assert PACKS.load("python:cleanup:call").__name__ == "call" and trap()
     assert PACKS["python:cleanup:call"].__name__ == "call", "from now on, files of this process may name it"
+    with pytest.raises(AssayError, match="not trusted"):
+        PACKS["python:cleanup:Path"]  # another object of the same module
+
+
+def test_trust_in_a_module_lets_no_file_call_its_functions(trap: Callable[[], bool]):
+    change_trusted(add=["cleanup"])
+    assert is_trusted("cleanup") and not is_trusted("python:cleanup:call")
+    with pytest.raises(AssayError, match="run 'assay plugins trust python:cleanup:call'"):
+        world_of("libero_goal/1").digest("python:cleanup:call")
+    assert not trap()
+    change_trusted(remove=["cleanup"])
+    change_trusted(add=["python:cleanup:call"])
+    assert is_trusted("cleanup") and PACKS["python:cleanup:call"].__name__ == "call"
+    assert change_trusted(remove=["cleanup"]) == {}, "an address is revoked with its module"
+
+
+def test_workers_load_a_pack_that_the_user_names(tmp_path: Path, assay, monkeypatch: pytest.MonkeyPatch):
+    source = (
+        "from assay.sim.packs.registry import load_pack\ndef pack():\n    return load_pack('primitives')\n"
+    )
+    (tmp_path / "own_pack.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    words = ("--policy", "idle", "--tasks", "libero_goal/7", "--seeds", "1", "--steps", "1", "--workers", "1")
+    done = assay("try", *words, "--assets", "python:own_pack:pack")
+    assert done.status == 0 and "goal not reached" in done.out, done
+    done = assay("run", "libero", *words, "--assets", "python:own_pack:pack", "--out", "a.assay")
+    assert done.status == 0, done
+    with Store.reading(tmp_path / "a.assay") as store:
+        assert store.frame()["outcome"].to_list() == ["failure"]
 
 
 def test_modules_are_found_without_importing_their_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -169,14 +200,14 @@ def test_modules_are_found_without_importing_their_packages(tmp_path: Path, monk
 
 
 def test_trust_is_listed_given_and_revoked_by_commands(trap: Callable[[], bool], assay):
-    assert "no plugins are installed, and no modules are trusted" in assay("plugins", "list").out
+    assert "no plugins are installed, and nothing is trusted" in assay("plugins", "list").out
     assert "trusted: cleanup" in assay("plugins", "trust", "cleanup").out
     assert "cleanup" in assay("plugins", "list").out
     assert assay("plugins", "revoke", "cleanup").status == 0
     for words, message in (
         (("trust", "clean-up"), "there is no module 'clean-up'"),
         (("trust", "no_such_module"), "there is no module 'no_such_module'"),
-        (("revoke", "cleanup"), "the module 'cleanup' is not trusted; trusted modules: none"),
+        (("revoke", "cleanup"), "'cleanup' is not trusted; trusted: none"),
     ):
         done = assay("plugins", *words)
         assert done.status == 2 and message in " ".join(done.err.split())

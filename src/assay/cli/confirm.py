@@ -14,7 +14,7 @@ from assay.runs.estimates import duration, earlier_runs
 from assay.runs.plan import RunPlan
 from assay.runs.store import Store
 from assay.support.console import say
-from assay.support.plugins import PYTHON
+from assay.support.trust import PYTHON
 
 LONG_RUN_S = 30 * 60.0
 """Estimated duration, in seconds, above which a run needs confirmation."""

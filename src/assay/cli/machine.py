@@ -261,46 +261,49 @@ def _print_assets(assets: LocatedAssets) -> None:
 
 
 plugins_app = typer.Typer(
-    help="List plugins, and choose the modules that files may load.",
+    help="List plugins, and choose the modules and objects that files may load.",
     no_args_is_help=True,
 )
-ModuleNames = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of modules, as in a run.")]
+TrustedNames = Annotated[
+    list[str],
+    typer.Argument(metavar="NAME...", help="Modules, or addresses python:module:object, as in a run."),
+]
 
 
 @plugins_app.command("list")
 def list_plugins() -> None:
-    """List the installed plugins and the trusted modules."""
+    """List the installed plugins, and the trusted modules and addresses."""
     from importlib.metadata import entry_points
 
     from assay.support.plugins import GROUP
     from assay.support.trust import locate, read_trusted
 
-    def state(module: str, file: str) -> str:
-        here = locate(module)
+    def state(name: str, file: str) -> str:
+        here = locate(name)
         return "trusted" if here == file else "not found here" if here is None else f"not trusted: {here}"
 
     points = entry_points(group=GROUP)
     rows = [(point.value, "installed", point.dist.name if point.dist else "") for point in points]
-    rows += [(module, state(module, file), file) for module, file in read_trusted().items()]
+    rows += [(name, state(name, file), file) for name, file in read_trusted().items()]
     if not rows:
-        say("no plugins are installed, and no modules are trusted")
+        say("no plugins are installed, and nothing is trusted")
         return
-    print_rows(("module", "state", "package or trusted file"), rows, box=SIMPLE)
+    print_rows(("name", "state", "package or trusted file"), rows, box=SIMPLE)
 
 
 @plugins_app.command("trust")
-def trust_plugins(names: ModuleNames) -> None:
-    """Let runs and specs that name a module load it, from the file that it is in now."""
+def trust_plugins(names: TrustedNames) -> None:
+    """Let runs and specs that name a module or an address load it, from the file that it is in now."""
     from assay.support.trust import change_trusted
 
-    modules = change_trusted(add=names)
+    trusted = change_trusted(add=names)
     for name in names:
-        say(f"trusted: {name} ({modules[name]})")
+        say(f"trusted: {name} ({trusted[name]})")
 
 
 @plugins_app.command("revoke")
-def revoke_plugins(names: ModuleNames) -> None:
-    """No longer trust modules."""
+def revoke_plugins(names: TrustedNames) -> None:
+    """No longer trust modules, with all their addresses, or single addresses."""
     from assay.support.trust import change_trusted
 
     change_trusted(remove=names)

@@ -17,7 +17,8 @@ from assay.episodes.episode import Aftermath, Intervals, Position, SideEffects, 
 from assay.episodes.perturbation import apply_perturbations
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssetError, TaskError, WorldError, did_you_mean
-from assay.support.plugins import PYTHON, Registry, registered_addresses
+from assay.support.plugins import Registry, registered_addresses
+from assay.support.trust import PYTHON
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from assay.errors import PolicyError, one_line
 from assay.policies.registry import find_factory
 from assay.support.addresses import arguments
 from assay.support.files import digest_of_file
-from assay.support.plugins import PYTHON, SCRIPT
+from assay.support.plugins import SCRIPT
+from assay.support.trust import PYTHON
 
 FINGERPRINT = "fingerprint"
 """Name of the class method (for policy objects: the method) that describes further dependencies of a policy."""

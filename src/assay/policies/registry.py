@@ -13,7 +13,8 @@ from urllib.parse import quote
 from assay.episodes import LIBERO, Policy, world_policies, world_servers
 from assay.errors import PolicyError, did_you_mean, one_line, short_traceback
 from assay.support.addresses import arguments
-from assay.support.plugins import PYTHON, from_python, import_object
+from assay.support.plugins import from_python, import_object
+from assay.support.trust import PYTHON
 
 LEROBOT = "lerobot:"
 """Prefix of the address of a LeRobot policy; the policy's folder follows."""

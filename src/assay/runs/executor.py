@@ -17,7 +17,7 @@ from assay.errors import AssayError, one_line, short_traceback
 from assay.policies.registry import close_policy, load_policy
 from assay.runs.schedulers.plan import Scheduler
 from assay.support.plugins import import_module
-from assay.support.trust import trust
+from assay.support.trust import module_of, trust
 
 _KEY = re.compile(r"[?&](?:key|bearer)=(\w+)")
 
@@ -39,7 +39,7 @@ class WorkerConfig:
     states: Path | None = None
     """Folder of stored initial states, if not the default one."""
     plugins: tuple[str, ...] = ()
-    """Plugin modules that are imported before the policy is loaded."""
+    """Plugin modules, and addresses that specs may name, which are imported before the policy is loaded."""
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -52,9 +52,9 @@ class EpisodeRunner:
 
     def __init__(self, config: WorkerConfig, policy: Policy | None = None) -> None:
         """``policy``: an object to use instead of the policy at the config's address; the caller closes it."""
-        for module in config.plugins:
-            trust(module)  # specs may name its objects
-            import_module(module)
+        for name in config.plugins:
+            trust(name)  # specs may name it
+            import_module(module_of(name))
         self._config = config
         self._policy, self._owns_policy = policy or load_policy(config.policy, config.world), policy is None
         self._env = load_world(config.world).open(config.states)

@@ -28,7 +28,8 @@ from assay.runs.shards import Shard
 from assay.sim.bare_mujoco import MUJOCO_VERSION
 from assay.support.extras import DISTRIBUTION
 from assay.support.files import digest_of
-from assay.support.plugins import PYTHON, SCRIPT, Plugin, plugins_of
+from assay.support.plugins import SCRIPT, Plugin, plugins_of
+from assay.support.trust import PYTHON
 
 OBJECT = "object:"
 """Prefix of the address of a policy that is an object in the calling process."""
@@ -220,7 +221,10 @@ class RunPlan:
             None if options.video is None else self.path.with_suffix(".videos").absolute(),
             options.video == "all",
             None if options.states is None else options.states.absolute(),
-            tuple(plugin.module for plugin in self.plugins if plugin.module != SCRIPT),
+            (
+                *(plugin.module for plugin in self.plugins if plugin.module != SCRIPT),
+                *([self.pack] if self.pack.startswith(PYTHON) else []),
+            ),
         )
 
     @property

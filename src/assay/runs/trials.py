@@ -13,6 +13,7 @@ from assay.runs.executor import WorkerConfig
 from assay.runs.options import MEASURED, RunOptions
 from assay.runs.schedulers.plan import Scheduler
 from assay.runs.store import Store
+from assay.support.trust import PYTHON
 
 Attempt = tuple[EpisodeSpec, Episode]
 """An executed episode of a task."""
@@ -109,6 +110,7 @@ def try_tasks(
         videos=videos if options.video is not None else None,
         video_successes=options.video == "all",
         states=options.states and options.states.absolute(),
+        plugins=(pack,) if pack.startswith(PYTHON) else (),
     )
     executor = make_executor(worker, replace(options, workers=options.workers or 0))
     finished: list[Attempt] = []

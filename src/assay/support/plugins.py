@@ -25,12 +25,10 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Generic, TypeVar
 
 from assay.errors import AssayError, PluginError, did_you_mean, one_line
-from assay.support.trust import check_trusted, find_top_level, is_valid_name, trust
+from assay.support.trust import PYTHON, check_trusted, find_top_level, is_valid_name, trust
 
 GROUP = "assay.plugins"
 """Entry-point group in which an installed package declares its plugin module."""
-PYTHON = "python:"
-"""Prefix of the address of an importable object: ``python:module:object``."""
 SCRIPT = "__main__"
 """Module name of a script or a notebook, whose objects cannot be imported again by name."""
 _OWN = "assay"
@@ -165,19 +163,19 @@ class Registry(Generic[T]):
         return name in self._addresses or name in self._known or name in tuple(self)
 
     def load(self, name: str) -> T:
-        """Return the component with a name that the user, not a file, passed; its module is then trusted."""
+        """Return the component with a name that the user, not a file, passed; an address is then trusted."""
         if name.startswith(PYTHON):
-            trust(_module_of(name))
+            trust(name)
         return self[name]
 
     def __getitem__(self, name: str) -> T:
-        """Return the component with a name, or at ``python:module:object`` if the module is trusted.
+        """Return the component with a name, or at ``python:module:object`` if this address is trusted.
 
         Raises an error that lists valid names.
         """
         if name.startswith(PYTHON):
             try:
-                check_trusted(_module_of(name), f"the {self.noun} '{name[:100]}', which only a file names,")
+                check_trusted(name, f"the {self.noun} '{name[:100]}', which only a file names,")
             except PluginError as error:
                 raise self._error(str(error)) from None
             thing: T = from_python(name, self._error)
@@ -309,14 +307,14 @@ def _load_extensions() -> None:
 
 
 def from_python(address: str, error: type[AssayError] = PluginError) -> Any:
-    """Return the object at ``python:module:object``, an address that the user passed; its module is then trusted.
+    """Return the object at ``python:module:object``, an address that the user passed; it is then trusted.
 
     Raises ``error`` with a one-line message.
     """
     module, _, name = address.removeprefix(PYTHON).partition(":")
     if not module or not name:
         raise error(f"'{address}' should be {PYTHON}module:object")
-    trust(module)
+    trust(address)
     try:
         offered = vars(import_module(module))
     except PluginError as wrong:
@@ -329,10 +327,6 @@ def from_python(address: str, error: type[AssayError] = PluginError) -> Any:
         ]
         raise error(f"'{address}': {module} has no {name}: {did_you_mean(name, public)}")
     return offered[name]
-
-
-def _module_of(address: str) -> str:
-    return address.removeprefix(PYTHON).partition(":")[0]
 
 
 def import_module(module: str) -> ModuleType:

@@ -1,9 +1,10 @@
-"""Trust in modules that a file names: the one place that decides whether such a module may be imported.
+"""Trust in modules and objects that a file names: the one place that decides whether they may be loaded.
 
 Runs, specs, plans and certificates are data: what they name is never imported or called because they name it. A
-module is trusted if the user named it in this process (in an option or a call), or registered its file with
-``assay plugins trust``. Installed plugins and Assay's own modules need no trust: they register their components
-themselves, under names.
+module, or the object at an address ``python:module:object``, is trusted if the user named it in this process (in an
+option or a call), or registered it with ``assay plugins trust``. Trust in a module allows its import, but none of its
+other functions to be called; trust in an object includes its module. Installed plugins and Assay's own modules need no
+trust: they register their components themselves, under names.
 """
 
 from __future__ import annotations
@@ -18,35 +19,42 @@ from pathlib import Path
 
 from assay.errors import PluginError
 
+PYTHON = "python:"
+"""Start of the address of an object in a module: ``python:module:object``."""
 _MODULE_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 _named_by_user: set[str] = set()
 
 
-def trust(module: str) -> None:
-    """Trust a module for the rest of this process, because the user named it, not a file."""
-    _named_by_user.add(module)
+def trust(name: str) -> None:
+    """Trust a module or the object at an address for the rest of this process: the user named it, not a file."""
+    _named_by_user.update((name, module_of(name)))
 
 
-def is_trusted(module: str) -> bool:
-    """Return whether a module that a file names may be imported."""
-    if module in _named_by_user:
+def is_trusted(name: str) -> bool:
+    """Return whether a module that a file names may be imported, or the object at an address used."""
+    if name in _named_by_user:
         return True
-    file = read_trusted().get(module)
-    return file is not None and file == locate(module)
+    file = read_trusted().get(name)
+    return file is not None and file == locate(name)
 
 
-def check_trusted(module: str, subject: str) -> None:
-    """Raise PluginError, which says how to trust a module, unless a file may cause its import.
+def check_trusted(name: str, subject: str) -> None:
+    """Raise PluginError, which says how to trust a module or address, unless a file may cause it to be loaded.
 
     ``subject`` begins the message: "the plugin mine 1.2, which the run used,".
     """
-    if not is_trusted(module):
+    if not is_trusted(name):
         advice = (
-            f"to load it, run 'assay plugins trust {module}'"
-            if is_valid_name(module)
+            f"to load it, run 'assay plugins trust {name}'"
+            if is_valid_name(module_of(name))
             else "no module has this name"
         )
         raise PluginError(f"{subject} is not trusted here and was not loaded; {advice}")
+
+
+def module_of(name: str) -> str:
+    """Return the module of an address; the name of a module is returned unchanged."""
+    return name.removeprefix(PYTHON).partition(":")[0] if name.startswith(PYTHON) else name
 
 
 def is_valid_name(module: str) -> bool:
@@ -63,9 +71,9 @@ def find_top_level(module: str) -> ModuleSpec | None:
         return None
 
 
-def locate(module: str) -> str | None:
-    """Return the file or folder of the top-level package or module that contains a module; None if there is none."""
-    if (spec := find_top_level(module)) is None:
+def locate(name: str) -> str | None:
+    """Return the file or folder of the top-level package or module of a module or an address; None without one."""
+    if (spec := find_top_level(module_of(name))) is None:
         return None
     folders = tuple(spec.submodule_search_locations or ())
     return (
@@ -74,11 +82,11 @@ def locate(module: str) -> str | None:
 
 
 def read_trusted() -> dict[str, str]:
-    """Return the modules that the user trusts permanently, each with the file that it must be loaded from."""
+    """Return the modules and addresses that the user trusts permanently, and the file each must be loaded from."""
     file = _settings_file()
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        return {str(module): str(place) for module, place in content["trusted"].items()}
+        return {str(name): str(place) for name, place in content["trusted"].items()}
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -88,30 +96,32 @@ def read_trusted() -> dict[str, str]:
 
 
 def change_trusted(add: Iterable[str] = (), remove: Iterable[str] = ()) -> dict[str, str]:
-    """Add and remove permanently trusted modules, and return all of them. Raises PluginError for unknown modules."""
-    modules = read_trusted()
-    for module in add:
+    """Add and remove permanently trusted modules and addresses, and return all. Raises PluginError for unknown ones."""
+    trusted = read_trusted()
+    for name in add:
+        module = module_of(name)
         place = locate(module) if is_valid_name(module) else None
         if place is None:
             raise PluginError(
                 f"there is no module '{module}' in the current folder, in PYTHONPATH or among the installed packages"
             )
-        modules[module] = place
-    for module in remove:
-        if modules.pop(module, None) is None:
-            trusted = ", ".join(sorted(modules)) or "none"
-            raise PluginError(f"the module '{module}' is not trusted; trusted modules: {trusted}")
+        trusted |= {name: place, module: place}
+    for name in remove:
+        if trusted.pop(name, None) is None:
+            raise PluginError(f"'{name}' is not trusted; trusted: {', '.join(sorted(trusted)) or 'none'}")
+        for address in [other for other in trusted if module_of(other) == name]:
+            del trusted[address]
     file = _settings_file()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_name(f".{file.name}.{os.getpid()}.part")
         part.write_text(
-            json.dumps({"trusted": dict(sorted(modules.items()))}, indent=2) + "\n", encoding="utf-8"
+            json.dumps({"trusted": dict(sorted(trusted.items()))}, indent=2) + "\n", encoding="utf-8"
         )
         part.replace(file)
     except OSError as error:
         raise PluginError(f"{file} cannot be written: {error.strerror or error}") from None
-    return modules
+    return trusted
 
 
 def _settings_file() -> Path:

@@ -28,9 +28,10 @@ from assay.errors import AssayError, AssetError, SpecError, StateError, TaskErro
 from assay.runs.plan import PlannedTask, planned_tasks
 from assay.sim import CompiledScene, InitialState, compile_scene
 from assay.sim.packs.locate import locate, locate_states
-from assay.sim.packs.registry import PACKS
+from assay.sim.packs.registry import load_pack
 from assay.sim.placement import sample
 from assay.support.files import cache_folder, replacing
+from assay.support.trust import trust
 from assay.tasks import Instruction, Task, short_name
 from assay.tasks.catalogue import CatalogueEntry
 from assay.tasks.formats.init_files import read_states
@@ -84,9 +85,11 @@ def session() -> DropinSession:
     if not file:
         return replace(DropinSession(), pack=os.environ.get("ASSAY_ASSETS", "primitives"))
     try:
-        return DropinSession(**json.loads(Path(file).read_text()))
+        content = DropinSession(**json.loads(Path(file).read_text()))
     except (OSError, ValueError, TypeError):
         raise SpecError(f"{VARIABLE}: {file} is not a session file of assay libero") from None
+    trust(content.pack)  # the user named it in the command
+    return content
 
 
 def get_libero_path(query_key: str) -> str:
@@ -154,7 +157,7 @@ def states_file(suite: str, name: str) -> Path:
 
 def compile_task(task: Task) -> CompiledScene:
     """Compile a task's scene with the session's assets."""
-    return compile_scene(task.scene, PACKS.load(session().pack)())
+    return compile_scene(task.scene, load_pack(session().pack))
 
 
 def write_states(file: Path, states: np.ndarray) -> None:

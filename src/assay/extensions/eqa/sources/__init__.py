@@ -11,7 +11,8 @@ from pathlib import Path
 from assay.extensions.eqa.episode import EpisodeSource
 from assay.extensions.eqa.question import QuestionError
 from assay.support.extras import require
-from assay.support.plugins import PYTHON, Registry
+from assay.support.plugins import Registry
+from assay.support.trust import PYTHON
 from assay.tasks.formats.lerobot import INFO
 
 SOURCES: Registry[Callable[[int], EpisodeSource]] = Registry(
