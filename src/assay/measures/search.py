@@ -161,7 +161,8 @@ def search(profiles: Profiles) -> tuple[LossPattern, ...]:
             least = least_one_sided(telling(drop.table))
             pattern = LossPattern(kind, run, "", what, change, counts, drop.p_loss, least)
             if kind is PatternKind.TOGETHER or (kind is PatternKind.CONDITION and what not in alone):
-                log_evidence = outcomes and outcomes.log_evidence(change, condition="" if change else what)
+                condition = "" if change else what
+                log_evidence = outcomes.log_evidence(change, condition=condition) if outcomes else None
                 if log_evidence is None:  # compared with controls alone
                     control, perturbed, count = outcome_counts(drop.table).T
                     log_evidence = evidence((control - perturbed) / count)

@@ -113,7 +113,7 @@ def main_table(runs: Mapping[str, Path], called: Callable[[str], str] = lambda n
         with Store.reading(path) as store:
             read[name] = (store.meta, RunData(store).plausible, store.stopped, describe_unfinished(store))
     bases = {name: str(meta.get("experiment", "")).partition("?")[0] for name, (meta, *_) in read.items()}
-    shared = shared_keys({name: (bases[name], frame) for name, (_, frame, *_) in read.items()})
+    shared = shared_keys((bases[name], frame) for name, (_, frame, *_) in read.items())
     unfinished: dict[str, str] = {}
     samples: dict[str, str] = {}
     for name, path in runs.items():

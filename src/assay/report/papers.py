@@ -296,7 +296,7 @@ def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False
             for name, (experiment, frame) in own.items()
             for (suite,), rows in frame.group_by(pl.col("task").str.split("/").list.first())
         }  # rows of different suites are not compared
-        shared = shared_keys(suites)
+        shared = shared_keys(suites.values())
         samples: dict[str, str] = {}
         for run_name, store in stores.items():
             meta, whole = store.meta, own[run_name][1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import polars as pl
 
@@ -17,14 +17,14 @@ MARK = "*"
 """Mark of unfinished runs in tables."""
 
 
-def shared_keys(runs: Mapping[Hashable, tuple[str, pl.DataFrame]]) -> dict[str, frozenset[str]]:
+def shared_keys(runs: Iterable[tuple[str, pl.DataFrame]]) -> dict[str, frozenset[str]]:
     """Return the keys of the episodes that all runs of a group completed without an error, by group.
 
-    ``runs`` maps runs to their group (an experiment, for example) and frame. Groups of a single run are left out;
+    ``runs`` are the group of each run (an experiment, for example) and its frame. Groups of a single run are left out;
     runs with no perturbed episode in common share nothing.
     """
     completed: dict[str, list[pl.DataFrame]] = {}
-    for group, frame in runs.values():
+    for group, frame in runs:
         rows = frame.filter(pl.col("outcome") != "error").select("key", "condition")
         completed.setdefault(group, []).append(rows)
     shared = {}

@@ -325,7 +325,7 @@ def _index(group: str, rows: pl.DataFrame) -> Index:
         p=max(share_above(share, independent, chance), chance ** len(hits)),
         chance=chance,
         tasks=len(by_task),
-        over_tasks=share_over_tasks(*by_task.T, effective),
+        over_tasks=share_over_tasks(by_task[:, 0], by_task[:, 1], effective),
     )
 
 

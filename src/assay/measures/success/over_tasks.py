@@ -7,13 +7,13 @@ that are listed, and the last are effects within tasks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from assay.measures.attribution import ATTRIBUTION
 from assay.measures.measure import Measure, Panel, ReportedRun, RunData
 from assay.measures.memory.memorisation import MEMORISATION
-from assay.measures.result import MeasureError, Missing, Result
+from assay.measures.result import Missing, Result
 from assay.measures.success.drops import CHANGES
 from assay.measures.success.rates import CONTROLS, SUCCESS, SUCCESS_RATE
 from assay.measures.views.table import Column, Table
@@ -35,12 +35,9 @@ class Generalised(Result):
     """Change whose drop this is; empty for other results."""
 
 
-def over_tasks(run: RunData) -> tuple[Generalised, ...]:
-    """Collect the results that have an interval for tasks in general. Raises MeasureError if there are none."""
-    results = tuple(_collect(run))
-    if not results:
-        raise MeasureError("tasks in general: expected at least three tasks")
-    return results
+def generalise(run: RunData) -> tuple[Generalised, ...]:
+    """Collect the results that have an interval for tasks in general; none with fewer than three tasks."""
+    return tuple(_collect(run))
 
 
 def _collect(run: RunData) -> Iterator[Generalised]:
@@ -54,14 +51,11 @@ def _collect(run: RunData) -> Iterator[Generalised]:
             change = str(drop.group["change"])
             name = f"difference from the control, {change}"
             yield Generalised(name, drop.tasks, drop.change, drop.interval, drop.over_tasks, change)
-    pride = run.attempt(PRIDE)
+    pride, over = run.attempt(PRIDE), run.attempt(OVERESTIMATION)
     if not isinstance(pride, Missing) and pride.over_tasks is not None:
-        own, general = (
-            Interval(interval.low / 100, interval.high / 100, interval.method)
-            for interval in (pride.interval, pride.over_tasks)
-        )
+        ends = (pride.interval, pride.over_tasks)
+        own, general = (replace(end, low=end.low / 100, high=end.high / 100) for end in ends)
         yield Generalised("PRIDE", pride.tasks, pride.pride / 100, own, general)
-    over = run.attempt(OVERESTIMATION)
     if not isinstance(over, Missing) and over.over_tasks is not None:
         yield Generalised("overestimation", over.tasks, over.overestimation, over.interval, over.over_tasks)
     memory = run.attempt(MEMORISATION)
@@ -72,9 +66,9 @@ def _collect(run: RunData) -> Iterator[Generalised]:
     if not isinstance(factors, Missing):
         rows = [("all factors", factors.drop, factors.drop_interval, factors.drop_over_tasks)]
         rows += [(share.factor, share.loss, share.interval, share.over_tasks) for share in factors.shares]
-        for name, loss, interval, general in rows:
-            if general is not None:
-                yield Generalised(f"loss due to {name}", factors.tasks, loss, interval, general)
+        for name, loss, interval, over_tasks in rows:
+            if over_tasks is not None:
+                yield Generalised(f"loss due to {name}", factors.tasks, loss, interval, over_tasks)
 
 
 def over_tasks_table(results: tuple[Generalised, ...], report: ReportedRun) -> Table:
@@ -107,6 +101,6 @@ def over_tasks_table(results: tuple[Generalised, ...], report: ReportedRun) -> T
 OVER_TASKS = Measure(
     "over_tasks",
     "Intervals for tasks in general, treating these tasks as a sample.",
-    over_tasks,
+    generalise,
     panels=(Panel(SUCCESS, (over_tasks_table,)),),
 )

@@ -526,14 +526,8 @@ TABLETOP = Measure(
     needs=NEEDED,
     world="tabletop",
     instead_of=(
-        "changes",
-        "names",
-        "nonsense",
-        "starts",
-        "levels",
-        "task_changes",
-        "other_tasks",
-        "over_tasks",
+        *("changes", "names", "nonsense", "starts", "levels"),
+        *("task_changes", "other_tasks", "over_tasks"),
     ),
     panels=(
         Panel("Reliance on the prompt", (), (kept_figure,)),
