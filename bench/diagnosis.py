@@ -69,7 +69,7 @@ MEMORY = frozenset({Flaw.MEMORISES})
 LINES = Path("out/diagnosis.jsonl")
 NOTHING, SOMETHING = "which is 0", "which is not 0"
 """Kinds of true difference. Intervals extend to 0 if the exact test cannot exclude it, so they cover 0 more often."""
-TABLES_ONLY = ("bootstrap", "conditional_log_odds", "mean_over_tasks")
+TABLES_ONLY = ("bootstrap", "conditional_log_odds")
 """Fields of a drop that appear in tables but that the diagnosis does not read."""
 
 
@@ -132,8 +132,8 @@ def as_a_user(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) ->
 
 
 def named(findings: Sequence[Finding]) -> set[str]:
-    """Return the flaws that a report names, except those found in unperturbed episodes."""
-    apart = {*ABILITY, Flaw.NOTHING}
+    """Return the flaws that a report names, except those found in unperturbed episodes or by search."""
+    apart = {*ABILITY, Flaw.NOTHING, Flaw.PARTICULAR}
     return {each.flaw for each in findings if each.verdict is Verdict.FOUND and each.flaw not in apart}
 
 

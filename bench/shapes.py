@@ -38,7 +38,7 @@ DESIGNS = {
 """All 43 conditions of `pro`, and nine of them."""
 SEEDS = (2, 3, 5, 10, 20)
 REPORTS = 1000
-MOST_ALARMS, MOST_ADVICE = 0.05, 0.10
+MOST_ALARMS, MOST_EXPLORATORY, MOST_ADVICE = 0.05, 0.05, 0.10
 STEPS = 48
 """Control steps of a success."""
 LONGEST = 72
@@ -222,6 +222,8 @@ class Report:
     seeds: int
     alarms: tuple[str, ...]
     """Flaws claimed."""
+    has_exploratory: bool
+    """Whether there is an exploratory finding."""
     recommends_seeds: bool
 
 
@@ -238,7 +240,9 @@ def reports(most: int) -> Iterator[Report]:
             random = stream("shapes", shape.name, design, str(seeds), str(number))
             findings: tuple[Finding, ...] = examined(sample(shape, plan, random))[1]
             advice = Diagnosis.of(findings).seeds
-            yield Report(shape.name, design, seeds, tuple(sorted(named(findings))), advice is not None)
+            has_exploratory = any(finding.exploratory for finding in findings)
+            alarms = tuple(sorted(named(findings)))
+            yield Report(shape.name, design, seeds, alarms, has_exploratory, advice is not None)
 
 
 def summarise(collected: list[Report]) -> list[Figure]:
@@ -249,6 +253,11 @@ def summarise(collected: list[Report]) -> list[Figure]:
             "false alarms of reports on flawless policies",
             MOST_ALARMS,
             [bool(report.alarms) for report in collected],
+        ),
+        (
+            "reports on flawless policies with an exploratory finding",
+            MOST_EXPLORATORY,
+            [report.has_exploratory for report in collected],
         ),
         (
             "reports on flawless policies that recommend more seeds",
@@ -272,7 +281,7 @@ def main() -> None:
     parser.add_argument("--reports", type=int, default=REPORTS)
     options = parser.parse_args()
     collected = list(track(reports(options.reports), "Reports", options.reports))
-    table = Table("group", "reports", "false alarms", "recommend seeds", "flaws claimed")
+    table = Table("group", "reports", "false alarms", "exploratory", "recommend seeds", "flaws claimed")
     groups = [("shape", shape.name, lambda report, name=shape.name: report.shape == name) for shape in SHAPES]
     groups += [
         ("seeds", f"{seeds} seeds", lambda report, seeds=seeds: report.seeds == seeds) for seeds in SEEDS
@@ -283,11 +292,16 @@ def main() -> None:
     for _, name, belongs in groups:
         rows = [report for report in collected if belongs(report)]
         claims = Counter(flaw for report in rows for flaw in report.alarms)
-        alarms, advice = (
-            sum(map(bool, flags)) for flags in ([r.alarms for r in rows], [r.recommends_seeds for r in rows])
+        alarms, exploratory, advice = (
+            sum(map(bool, flags))
+            for flags in (
+                [r.alarms for r in rows],
+                [r.has_exploratory for r in rows],
+                [r.recommends_seeds for r in rows],
+            )
         )
         flaws = ", ".join(f"{flaw} {times}" for flaw, times in claims.most_common())
-        table.add_row(name, str(len(rows)), str(alarms), str(advice), flaws)
+        table.add_row(name, str(len(rows)), str(alarms), str(exploratory), str(advice), flaws)
     console = Console()
     console.print(table)
     for figure in summarise(collected):

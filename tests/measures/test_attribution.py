@@ -46,6 +46,29 @@ def factorial(made, starts: int, cells=FULL):
         yield made(success, seed=seed, **changed)
 
 
+def test_factors_that_cost_in_some_tasks_only_are_uncertain_for_tasks_in_general(run, made):
+    """Words cost everything in two of four tasks: certain for these, not for others."""
+    rows = []
+    for task, seed in product(range(4), range(10)):
+        place = {"task": f"libero_goal/{task}", "seed": seed}
+        rows.append(made(True, **place))
+        labels = {"factor:words": True, "factor:world": False}
+        rows.append(made(task > 1, condition="factors/words", labels=labels, **place))
+        labels = {"factor:words": False, "factor:world": True}
+        rows.append(made(True, condition="factors/world", labels=labels, **place))
+        rows.append(made(task > 1, condition="factors/both", labels=dict.fromkeys(labels, True), **place))
+    store = run(rows)
+    found = attribution(store.frame())
+    words = next(share for share in found.shares if share.factor == "words")
+    contrast = next(contrast for contrast in found.contrasts if contrast.factor == "words")
+    assert words.interval.low > 0.2 and words.over_tasks.low < 0
+    half = 3.1824463 * np.sqrt(np.var([1, 1, 0, 0], ddof=1) / 4)
+    assert words.over_tasks.high == pytest.approx(min(1.0, 0.5 + half))
+    assert contrast.interval.high < 0 < contrast.over_tasks.high
+    table = {row.quantity: row for row in profile(store)["over_tasks"]}
+    assert table["loss due to words"].over_tasks == words.over_tasks
+
+
 def test_planted_effects_are_recovered(run, made):
     found = attribution(run(factorial(made, 250)).frame())
     assert found.factors == tuple(sorted(FACTORS)) and found.starts == 250 and found.episodes == 2000

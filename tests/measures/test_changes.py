@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from itertools import product
+
+import numpy as np
 import pytest
 
 from assay.episodes.perturbation import Change, kinds
@@ -83,3 +86,29 @@ def test_loss_under_a_joint_change_is_a_particular_case(run, made, alone: bool):
         "with room and camera changed together: 0 of 10 succeed"
         in format_finding(found[Flaw.PARTICULAR]).text
     )
+
+
+def looked_for(made, broken: str | None):
+    """Four tasks with 80 % success, ten seeds and three changes; a new look breaks one task completely."""
+    random = np.random.default_rng(6)
+    changes = {"look": Recolour(), "camera": MoveCamera(shift=(0.0, 0.1, 0.0)), "room": Relight(0.5)}
+    for task, seed in product([f"libero_goal/{number}" for number in range(4)], range(10)):
+        yield made(bool(random.random() < 0.8), task=task, seed=seed)
+        for name, change in changes.items():
+            success = bool(random.random() < 0.8) and not (name == "look" and task == broken)
+            yield made(success, task=task, seed=seed, condition=name, change=change)
+
+
+def test_change_that_breaks_one_task_is_an_exploratory_finding_with_its_task(run, made):
+    broken = "libero_goal/2"
+    findings = diagnose(profile(run(looked_for(made, broken))))
+    (finding,) = [finding for finding in findings if finding.exploratory]
+    assert finding.flaw is Flaw.PARTICULAR and finding.verdict is Verdict.FOUND and finding.p < 0.05
+    assert [(case.task, case.part, case.hits) for case in finding.evidence] == [(broken, "appearance", 0)]
+    text = format_finding(finding).text
+    assert text.startswith(
+        f"Fails in particular cases (exploratory): {broken} with objects of another appearance"
+    )
+    assert "to be confirmed with new seeds" in text and finding.as_json()["exploratory"] is True
+    nothing = diagnose(profile(run(looked_for(made, None))))
+    assert not any(finding.exploratory for finding in nothing)

@@ -67,6 +67,23 @@ def test_pride_of_the_published_run_agrees_with_the_definition(official, episode
         assert found.interval.low < found.pride < found.interval.high
 
 
+def test_five_tasks_of_the_published_run_say_little_about_tasks_in_general(official, episodes):
+    """By definition: 71.5, within these tasks 69 to 74, and 32 points to either side if the five tasks are a sample."""
+    result, over = pride(official), overestimation(official)
+    rows = official.filter(official["outcome"] != "error")
+    distance = (1 - (rows["s_k"] + rows["s_t"]) / 2).to_numpy()
+    success, task = (rows["outcome"] == "success").to_numpy(), rows["task"].to_numpy()
+    names = sorted(set(task))
+    without = [
+        100 * (distance * success)[task != name].sum() / distance[task != name].sum() for name in names
+    ]
+    half = 2.7764451 * np.sqrt(4 / 5 * np.square(np.array(without) - np.mean(without)).sum())
+    assert 31 < half < 34 and result.tasks == 5
+    assert result.over_tasks.low == pytest.approx(result.pride - half, abs=1e-5)
+    assert result.over_tasks.high == 100.0
+    assert over.over_tasks.low < 0 < over.interval.low
+
+
 def test_success_and_overestimation_of_the_published_run_agree_with_the_definition(official, episodes):
     rate = sum(success for success, *_ in episodes) / len(episodes)
     assert 0.7 < rate < 0.8

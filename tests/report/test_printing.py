@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +94,36 @@ def test_the_main_table_has_a_row_for_each_policy_and_shared_names_in_its_title(
     given = main_table({"given": tmp_path / "c.assay", "d": tmp_path / "d.assay"})
     assert [row[0] for row in given.rows] == ["given", "d"], "a label of the command wins"
     text = table.as_latex()
-    assert "policy & control & perturbed & diff. & 95 \\% interval & starts" in text
+    assert "policy & control & perturbed & diff. & 95 \\% interval & starts & n" in text
     assert "OPENVLA & 100.0 & 30.0 & $-$70.0 & " in text and "\\setlength{\\tabcolsep}{3pt}" in text
+
+
+def test_rows_of_the_main_table_share_their_episodes_and_unfinished_runs_are_marked(
+    tmp_path: Path, made: Any, write: Callable[..., Path]
+):
+    """Of one policy, two seeds and a condition are not yet done; another run has other tasks."""
+    whole = [made(True, seed=seed) for seed in range(6)]
+    whole += [made(seed < 3, "moved", {}, seed=seed) for seed in range(6)]
+    whole += [made(False, "dark", {}, seed=seed) for seed in range(6)]
+    part = [
+        replace(episode, success=None if episode.seed > 3 or episode.condition == "dark" else True)
+        for episode in whole
+    ]
+    other = [made(True, condition, {}, "libero_goal/7", 0) for condition in ("control", "moved")]
+    runs = {
+        name: write(tmp_path / f"{name}.assay", rows, policy=name)
+        for name, rows in (("a", whole), ("b", part))
+    }
+    table = main_table(runs)
+    assert [(row[0], row[2], row[-1]) for row in table.rows] == [("a", 0.75, 4), ("b*", 1.0, 4)]
+    text = table.as_latex()
+    assert (
+        "n = 8 from 4 starts, 1 condition (moved), episodes that all rows completed without an error" in text
+    )
+    assert "* Unfinished, so its numbers may change (b: 8 of 18 planned episodes)." in text
+    apart = main_table({"a": runs["a"], "c": write(tmp_path / "c.assay", other, policy="c")})
+    assert [(row[0], row[-1]) for row in apart.rows] == [("a", 12), ("c", 1)]
+    assert apart.note.count("no condition in common with the other rows: not comparable") == 2
 
 
 def test_a_run_of_several_suites_has_a_row_for_each(tmp_path: Path, made: Any, write: Callable[..., Path]):

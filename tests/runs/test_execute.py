@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +35,22 @@ def test_fewer_tasks_or_seeds_in_the_same_file_are_all_that_is_run(tmp_path: Pat
     assert execute("libero", "idle", path, narrow) == Ending(1, 0)
     with Store.reading(path) as store:
         assert store.frame().select("task", "seed").rows() == [("libero_goal/7", 1)] and store.planned == 4
+
+
+def test_a_complete_run_removes_the_temporary_folders_of_a_killed_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    execute("libero", "idle", tmp_path / "run.assay", WIDE)
+    code = (
+        "import os; from assay.support.files import scratch_folder; "
+        "folder = scratch_folder(); print(folder.name, flush=True); os._exit(0)"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    killed = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert Path(killed.stdout.strip()).is_dir()
+    execute("libero", "idle", tmp_path / "run.assay", WIDE)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.assay"]
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,14 @@ from assay.measures.views.wording import (
     signed,
 )
 from assay.support.stats import regression
-from assay.support.stats.intervals import LEVEL, Interval, stratified_difference, widen_to_p
+from assay.support.stats.intervals import (
+    LEVEL,
+    Interval,
+    jackknife_over_tasks,
+    mean_over_tasks,
+    stratified_difference,
+    widen_to_p,
+)
 from assay.support.stats.resampling import ENOUGH, FEWEST, percentiles, resample
 from assay.support.stats.significance import SURE, least_p, sign_flip, t_below, t_quantile, within
 
@@ -66,6 +73,8 @@ class FactorEffect(Result):
     """Difference in success rate, -1 to 1, averaged over the other factors; None if combinations are missing."""
     points_interval: Interval | None = None
     """Student interval of ``points`` over starts."""
+    points_over_tasks: Interval | None = None
+    """Jackknife interval of ``points`` for tasks in general. ``log_odds`` has none: it is an effect within tasks."""
     points_p: float | None = None
     """p value of ``points`` in a t test over starts."""
 
@@ -84,6 +93,8 @@ class FactorShare(Result):
     """
     share: float | None
     """``loss`` divided by the drop; None unless the drop is significant."""
+    over_tasks: Interval | None
+    """Jackknife interval of ``loss`` for tasks in general; None for fewer than three tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +119,8 @@ class FactorContrast(Result):
     """Newcombe interval of the difference over starts, extended to include 0 if the test is not significant."""
     p: float
     """p value of ``difference``: the larger of the p values of two exact tests, over starts and within starts."""
+    over_tasks: Interval | None
+    """Student interval of ``difference`` for tasks in general; None for fewer than three tasks."""
 
     def flaw_test(self, flaw: str, run: int, telling: int) -> FlawTest:
         """Return the test of whether the factor reduces success, pooled over all combinations.
@@ -117,7 +130,7 @@ class FactorContrast(Result):
         p, reference = one_sided_p(self.difference, self.p), self.others / self.others_count
         part = (ATTRIBUTION.name, str(self.change), self.difference, self.interval, p)
         counts = (self.successes, self.count, self.others, self.others_count)
-        evidence = Evidence(run, *part, *counts, reference=reference, cost=True)
+        evidence = Evidence(run, *part, *counts, reference=reference, cost=True, over_tasks=self.over_tasks)
         # At most as many starts are informative as succeed without the factor.
         least = least_one_sided(max(telling, min(self.starts, self.others)))
         return FlawTest(flaw, (evidence,), p, negate(self.interval), least_p=least)
@@ -130,12 +143,15 @@ class Attribution(Result):
     factors: tuple[str, ...]
     episodes: int
     starts: int
+    tasks: int
     effects: tuple[FactorEffect, ...]
     aliased: tuple[tuple[str, ...], ...]
     """Interactions that this design cannot separate from other effects."""
     drop: float
     """Success rate with all factors off minus success rate with all factors on."""
     drop_interval: Interval | None
+    drop_over_tasks: Interval | None
+    """Jackknife interval of ``drop`` for tasks in general; None for fewer than three tasks."""
     shares: tuple[FactorShare, ...]
     contrasts: tuple[FactorContrast, ...]
     """For each factor, the comparison of episodes with and without it, if the design includes both."""
@@ -166,8 +182,9 @@ def attribution(frame: pl.DataFrame) -> Attribution:
         raise MeasureError(f"expected at least {FEWEST} starts, got {len(hits)}")
     on = (np.arange(2 ** len(names))[:, None] >> np.arange(len(names)) & 1).astype(float)
     design, terms_of, aliased = _design(on, counts.sum(axis=0) > 0, factors)
-    tasks = rows.select(START).unique().sort(START)["task"].rank("dense").cast(pl.Int64) - 1
-    terms, errors = _within_tasks(design, hits, counts, tasks.to_numpy())
+    task_ranks = rows.select(START).unique().sort(START)["task"].rank("dense").cast(pl.Int64) - 1
+    tasks = task_ranks.to_numpy()
+    terms, errors = _within_tasks(design, hits, counts, tasks)
     losses, drop = _shapley_weights(on), np.eye(len(on))[0] - np.eye(len(on))[-1]
 
     def values(totals: np.ndarray) -> np.ndarray:
@@ -190,6 +207,11 @@ def attribution(frame: pl.DataFrame) -> Attribution:
             return _weighted_sum(weights, hits, counts)[2]
         return percentiles(draws @ weights, len(totals)) if len(draws) else None
 
+    by_task = np.stack([np.bincount(tasks, column) for column in totals.T], axis=1)  # (tasks, 2 * cells)
+
+    def over_tasks(weights: np.ndarray, given: Interval | None) -> Interval | None:
+        return jackknife_over_tasks(lambda sums: values(sums) @ weights, by_task, given, (-1.0, 1.0))
+
     def effect(members: tuple[str, ...], term: float, error: float) -> FactorEffect:
         free = len(hits) - 1
         half = t_quantile((1 + LEVEL) / 2, free) * float(error)
@@ -202,7 +224,10 @@ def attribution(frame: pl.DataFrame) -> Attribution:
         weights = signs * 2 ** len(members) / len(on)
         middle, spread, of_points = _weighted_sum(weights, hits, counts)
         p = max(2 * t_below(-abs(middle) / spread, free), least_p(len(hits)))
-        return replace(result, points=middle, points_interval=of_points, points_p=p)
+        general = over_tasks(weights, of_points)
+        return replace(
+            result, points=middle, points_interval=of_points, points_p=p, points_over_tasks=general
+        )
 
     drop_interval = interval(drop)
     certain = drop_interval is not None and drop_interval.low > 0
@@ -210,32 +235,35 @@ def attribution(frame: pl.DataFrame) -> Attribution:
         factors=factors,
         episodes=len(rows),
         starts=len(totals),
+        tasks=len(by_task),
         effects=tuple(effect(*term) for term in zip(terms_of, terms, errors, strict=True)),
         aliased=aliased,
         drop=float(whole @ drop),
         drop_interval=drop_interval,
+        drop_over_tasks=over_tasks(drop, drop_interval),
         shares=tuple(
             FactorShare(
                 factor,
                 float(whole @ loss),
-                interval(loss),
+                within_tasks := interval(loss),
                 float(whole @ loss / (whole @ drop)) if certain else None,
+                over_tasks(loss, within_tasks),
             )
             for factor, loss in zip(factors, losses, strict=True)
         ),
         contrasts=tuple(
             contrast
             for place, factor in enumerate(factors)
-            if (contrast := _contrast(factor, 2**place, rows, hits, counts))
+            if (contrast := _contrast(factor, 2**place, rows, hits, counts, tasks))
         ),
         modelled=int((counts.sum(axis=0) == 0).sum()),
     )
 
 
 def _contrast(
-    factor: str, bit: int, rows: pl.DataFrame, hits: np.ndarray, counts: np.ndarray
+    factor: str, bit: int, rows: pl.DataFrame, hits: np.ndarray, counts: np.ndarray, tasks: np.ndarray
 ) -> FactorContrast | None:
-    """Compare episodes with and without a factor, from hits and counts (starts, cells).
+    """Compare episodes with and without a factor, from hits and counts (starts, cells) and tasks (starts,).
 
     Returns None if no start has both.
     """
@@ -253,6 +281,11 @@ def _contrast(
     estimate = stratified_difference(
         *(values.sum(axis=1)[telling] for values in (before, among, now, among_now))
     )
+    weights = np.divide(among * among_now, among + among_now, where=both, out=np.zeros_like(now))
+    interval = widen_to_p(estimate.interval, p)
+    own = np.unique(tasks[telling], return_inverse=True)[1]
+    sums, sizes = (np.bincount(own, values.sum(axis=1)[telling]) for values in (apart, weights))
+    general, _ = mean_over_tasks(sums, sizes, interval) or (None, None)
     alone = rows.filter(pl.col("_cell") == bit)
     changes = alone["change"].drop_nulls().unique().to_list() if "change" in rows.columns else []
     return FactorContrast(
@@ -264,8 +297,9 @@ def _contrast(
         others_count=int(among.sum()),
         starts=int(telling.sum()),
         difference=estimate.difference,
-        interval=widen_to_p(estimate.interval, p),
+        interval=interval,
         p=p,
+        over_tasks=general,
     )
 
 

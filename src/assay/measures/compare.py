@@ -5,9 +5,9 @@ runs have the control: by the *drop*, perturbed success minus control success, a
 divided by control success. Both use the success rates over all starts. Success given that the control of the same
 start succeeded would not do: a policy with random failures has less of it than a better one, even if nothing is lost.
 
-A policy without a loss has a drop of 0 and a retention of 1, whatever its success. If there is a loss, the scales may
-disagree: of two policies that both lose a tenth of their success, the better one loses more points. Therefore a policy
-is called more robust only if both scales show it.
+A policy without a loss has a drop of 0 and a retention of 1, regardless of its success. If there is a loss, the scales
+may disagree: of two policies that both lose a tenth of their success, the better one loses more points. Therefore a
+policy is called more robust only if both scales show it.
 """
 
 from __future__ import annotations

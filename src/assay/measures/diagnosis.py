@@ -40,7 +40,7 @@ from assay.measures.findings import (
 )
 from assay.measures.flaws import BY_PATH, Degree, Flaw, shown_by
 from assay.measures.measure import MEASURES, Profile, describe_flaw
-from assay.measures.multiple_testing import NAMED_SHARE, AdjustedP, adjust, adjust_instead
+from assay.measures.multiple_testing import AdjustedP, adjust, adjust_instead
 from assay.measures.result import Missing, attempt
 from assay.measures.sample_size import detectable, more_seeds, telling
 from assay.measures.search import FORMS, LossPattern, PatternKind, search
@@ -55,7 +55,7 @@ from assay.measures.success.task_changes import (
     uneven_p,
 )
 from assay.support.stats.intervals import Interval
-from assay.support.stats.significance import SURE, binomial_at_least
+from assay.support.stats.significance import SURE, binomial_at_least, control_false_discoveries
 
 OWN_FAILURES = 0.5
 """Minimum fraction of the failures that must repeat the control's trajectory for memorisation to explain a loss."""
@@ -96,7 +96,7 @@ def examine(*profiles: Profile, detect: float = LOSS_WORTH_FINDING) -> tuple[tup
         first, p = tests[places[0]], raised[places[0]]
         # Holm's factor once all tests have enough starts: tests that are already significant do not count.
         surer = sum(value < first.p and value < SURE / len(values) for value in values)
-        best[flaw] = first = replace(first, family_factor=(len(values) - surer) / NAMED_SHARE)
+        best[flaw] = first = replace(first, family_factor=len(values) - surer)
         verdict, claim = Verdict.FOUND, Claim.PRESENT
         if adjust_instead(places[0], least[places[0]], values, least) >= SURE:
             verdict, claim = Verdict.CANNOT_TELL, Claim.TOO_FEW
@@ -236,7 +236,7 @@ def _with_headline(
     flaw was found.
     """
     named = {finding.flaw for finding in findings if finding.verdict is Verdict.FOUND}
-    robust = named - {*ABILITY, Flaw.LOSS}
+    robust = named - {*ABILITY, Flaw.LOSS, Flaw.PARTICULAR}
     rest = [finding for finding in findings if finding.flaw != Flaw.LOSS]
     lost = next((finding for finding in findings if finding.flaw == Flaw.LOSS), None)
     costs = [finding for finding in rest if finding.evidence and finding.evidence[0].cost]
@@ -245,18 +245,20 @@ def _with_headline(
     fall = _measure_fall(tests.get(Flaw.LOSS), pooled, lost, likely)
     if fall is not None and lost is not None and Flaw.LOSS in named:
         lost = replace(lost, detail=fall)
-        if fall.alike_p is not None and fall.alike_p >= SURE and not robust & set(BY_PATH):
-            rest = [finding if fall.costly else _as_part(finding, lost) for finding in rest]
+        is_alike = fall.alike_p is not None and fall.alike_p >= SURE and not robust & set(BY_PATH)
+        if robust and not is_alike:
+            return rest
+        if is_alike and not fall.costly:
+            rest = [_as_part(finding, lost) for finding in rest]
+        if is_alike or lost.evidence[0].part:
             kinds = {PatternKind.CONDITION.name.lower(), PatternKind.TOGETHER.name.lower()}
             rest = [  # without the losses of single conditions, which are part of it
                 finding
                 for finding in rest
                 if finding.flaw != Flaw.PARTICULAR or {item.measure for item in finding.evidence} - kinds
             ]
-        elif robust:
-            return rest
         return [*rest, lost]
-    if robust:
+    if robust or Flaw.PARTICULAR in named:
         return rest
     # If changes are only made together, the drop over all of them is known.
     tested = [*rest, *([lost] if lost is not None and not costs else [])]
@@ -370,19 +372,34 @@ def _measure_fall(
 def _particular_cases(
     patterns: Iterable[LossPattern], present: Collection[str], results: Sequence[TaskChanges]
 ) -> list[Finding]:
-    """Return a finding with the significant losses that no other finding covers; empty without such losses."""
+    """Return an exploratory finding with the losses that no other finding covers; empty without such losses.
+
+    A covered pattern keeps its place in the family but has no evidence, which leaves the control of false discoveries
+    valid. Of patterns that may share episodes, only that with the most evidence is reported.
+    """
     covered = {*present, *(flaw for cause in present for flaw in describe_flaw(cause).consequences)}
-    changes = {condition: change for result in results for condition, change in result.changes.items()}
+    changes: dict[str, set[str]] = {}
+    for result in results:
+        own = dict(result.rows.group_by("condition").agg(pl.col("change").unique()).iter_rows())
+        for condition, change in result.changes.items():  # the rows tell names from other words
+            changes.setdefault(condition, set()).update(own.get(condition, [change]))
+
+    def is_covered(pattern: LossPattern) -> bool:
+        own = {pattern.change} if pattern.change else changes.get(pattern.what, set())
+        if own and all(set(shown_by(change)) & covered for change in own):
+            return True
+        return pattern.kind is PatternKind.SAYING and Flaw.WORDING in present and not pattern.task
+
+    pairs = [(pattern.log_evidence, pattern) for pattern in patterns if pattern.log_evidence is not None]
+    pairs = [(-math.inf if is_covered(pattern) else value, pattern) for value, pattern in pairs]
+    pairs.sort(key=lambda pair: -pair[0])
+    levels = control_false_discoveries([value for value, _ in pairs])
+    discoveries = [
+        (level, pattern) for level, (_, pattern) in zip(levels, pairs, strict=True) if level < SURE
+    ]
     kept: list[LossPattern] = []
     evidence = []
-    for pattern in patterns:
-        if pattern.p_adjusted >= SURE or pattern.kind is PatternKind.AXIS:
-            continue
-        change = pattern.change or changes.get(pattern.what, "")
-        if change and set(shown_by(change)) & covered:
-            continue
-        if pattern.kind is PatternKind.SAYING and Flaw.WORDING in present and not pattern.task:
-            continue
+    for _, pattern in discoveries:
         if any(_overlap(pattern, other) for other in kept):
             continue
         kept.append(pattern)
@@ -390,8 +407,15 @@ def _particular_cases(
         usual = reference_hits / reference_count
         part = (pattern.run, pattern.kind.name.lower(), pattern.what, hits / count - usual, None, pattern.p)
         evidence.append(Evidence(*part, *pattern.counts, reference=usual, task=pattern.task))
-    found = (Verdict.FOUND, Claim.PRESENT, None, tuple(evidence))
-    return [Finding(Flaw.PARTICULAR, *found, pattern.p_adjusted) for pattern in kept[:1]]
+    if not discoveries:
+        return []
+    return [
+        Finding(
+            *(Flaw.PARTICULAR, Verdict.FOUND, Claim.PRESENT, None, tuple(evidence)),
+            max(level for level, _ in discoveries),
+            exploratory=True,
+        )
+    ]
 
 
 def _overlap(first: LossPattern, second: LossPattern) -> bool:

@@ -57,7 +57,7 @@ class Evidence(Result):
     value: float
     """Measured value: a rate (0 to 1), or a difference between two rates."""
     interval: Interval | None
-    """Interval of ``value``."""
+    """Interval of ``value``, for these tasks."""
     p: float | None
     """One-sided p value of the test for the flaw, unadjusted; None if not tested."""
     hits: int | None = None
@@ -83,6 +83,11 @@ class Evidence(Result):
     """Indices of all pooled runs; empty for a single run."""
     task: str = ""
     """Name of the task; empty for all tasks."""
+    over_tasks: Interval | None = None
+    """Interval of ``value`` for tasks in general; None if unknown, as for names, phrasings and single tasks.
+
+    Their tests compare episodes within a task, and the verdict is about these tasks.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +185,7 @@ class Claim(StrEnum):
     UNTESTED = "untested"
     """The runs have no episodes that test the flaw."""
     ERRORS = "too many errors"
-    """So many episodes ended in an error that the others may not be representative."""
+    """The fraction of errors is too high for the other episodes to be representative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +267,10 @@ class Finding(Result):
     evidence: tuple[Evidence, ...]
     """All evidence for the flaw; the tested evidence with the smallest p value comes first."""
     p: float | None
-    """One-sided p value, adjusted for all tests and searches; None if nothing was tested."""
+    """One-sided p value, adjusted for all tests; None if nothing was tested.
+
+    For an exploratory finding: the false discovery rate at which all of its evidence is found.
+    """
     cause: str | None = None
     """Another flaw that causes this flaw, if any."""
     untested: Untested | None = None
@@ -273,6 +281,8 @@ class Finding(Result):
     """Affected tasks, if the flaw was found and there are several tasks."""
     more: MoreSeeds | None = None
     """Number of seeds with which a loss worth finding would be found; None if it is excluded or found already."""
+    exploratory: bool = False
+    """Whether the finding comes from a search: its false discovery rate is at most 5 %; confirm it with new seeds."""
 
     @property
     def is_suspicious(self) -> bool:

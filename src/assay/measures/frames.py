@@ -217,8 +217,8 @@ def label_changes(frame: pl.DataFrame) -> pl.DataFrame:
             change=pl.when(pl.col("milder").fill_null(False).cast(pl.Boolean)).then(None).otherwise("change")
         )
     if "events" in frame.columns:
-        happened = pl.col("events").map_elements(all_happened, return_dtype=pl.Boolean).fill_null(True)
-        frame = frame.filter(happened)
+        happened = frame["events"].map_elements(all_happened, return_dtype=pl.Boolean).fill_null(True)
+        frame = frame if happened.all() else frame.filter(happened)
     sensible = plausible(frame.select("id", *({"plausible"} & set(frame.columns))))["id"]
     change = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
     frame = frame.with_columns(change=pl.when(pl.col("id").is_in(sensible.implode())).then(change))
@@ -229,8 +229,9 @@ def label_changes(frame: pl.DataFrame) -> pl.DataFrame:
         renamed=pl.Series([find_renamed(*row) for row in worded.iter_rows()], dtype=pl.String),
         change=pl.lit(str(Change.WORDING)),
     )
-    joined = frame.join(worded, on=("task", "instruction", "change"), how="left", maintain_order="left")
-    return joined.with_columns(
+    keys = frame.select("task", "instruction", "change")
+    renamed = keys.join(worded, on=keys.columns, how="left", maintain_order="left")["renamed"]
+    return frame.with_columns(renamed).with_columns(
         change=pl.when(pl.col("renamed") != "").then(pl.lit(str(Change.NAMES))).otherwise("change")
     )
 

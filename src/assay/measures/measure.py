@@ -9,7 +9,7 @@ The profile of a run contains the result of each measure that applies to it, or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
@@ -38,7 +38,15 @@ T_co = TypeVar("T_co", covariant=True)
 class RunData:
     """Data of a run, as passed to measures. Intermediate results that several measures share are computed once."""
 
-    def __init__(self, store: Store, *, with_paths: bool = True, near_far: NearFarRule = OURS) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        with_paths: bool = True,
+        near_far: NearFarRule = OURS,
+        only: Collection[str] | None = None,
+    ) -> None:
+        """``only``: keys of the episodes to use; by default all."""
         self._store, self._with_paths = store, with_paths
         self.near_far = near_far
         """Rule that separates near from far failures."""
@@ -46,6 +54,8 @@ class RunData:
         self.world = store.world
         """Traits of the run's world."""
         self.whole = store.frame()
+        if only is not None:
+            self.whole = self.whole.filter(pl.col("key").is_in(list(only)))
         """All recorded episodes, one row each, as `Store.frame` returns them: labels are columns."""
         self.frame = self.whole.drop(*self.world.start_columns, strict=False)
         """All recorded episodes, without the columns that the start determines: they do not distinguish variants."""
@@ -227,6 +237,7 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "tasks": "success.rates:TASKS",
             "task_changes": "success.task_changes:TASK_CHANGES",
             "task_map": "success.task_map:TASK_MAP",
+            "over_tasks": "success.over_tasks:OVER_TASKS",
             "other_tasks": "success.other_tasks:OTHER_TASKS",
             "progress": "conduct.progress:PROGRESS",
             "side_effects": "conduct.side_effects:SIDE_EFFECTS",

@@ -1,7 +1,8 @@
 """Correction for multiple testing in a diagnosis: at most 5 % of reports on a flawless policy claim a flaw.
 
-Four fifths of the 5 % are allotted to flaws named in advance, one fifth to patterns found by search; both are adjusted
-by Holm's method. A test that cannot reach significance with so few starts is not counted (Tarone).
+Tests of flaws named in advance are adjusted by Holm's method. A test that cannot reach significance with so few starts
+is not counted (Tarone). Rows of tables that test no such flaw (single conditions, axes, interactions) are a family of
+their own. Patterns found by search are exploratory: the search controls their false discovery rate.
 """
 
 from __future__ import annotations
@@ -17,25 +18,21 @@ from assay.measures.success.other_tasks import OTHER_TASKS, replace_other_tasks
 from assay.support.stats.intervals import Interval, widen_to_p
 from assay.support.stats.significance import SURE, holm
 
-NAMED_SHARE = 0.8
-"""Fraction of the 5 % error rate allotted to flaws named in advance."""
-SEARCHED_SHARE = 1 - NAMED_SHARE
-"""Fraction of the 5 % error rate allotted to patterns found by search."""
 AdjustedP = Mapping[tuple[int, str, str], float]
 """One-sided p value of a row's own test, adjusted for its family, by run, measure and part (a change, an axis, a
 condition)."""
 
 
-def adjust(values: Sequence[float], least: Sequence[float], part: float = NAMED_SHARE) -> list[float]:
+def adjust(values: Sequence[float], least: Sequence[float]) -> list[float]:
     """Return the one-sided p values of a family of tests, adjusted for comparison with 5 %.
 
-    ``least`` is the smallest attainable p value of each test, and ``part`` the fraction of the 5 % allotted to the
-    family. A test that cannot be significant is adjusted as if it alone were added to those that can.
+    ``least`` is the smallest attainable p value of each test. A test that cannot be significant is adjusted as if it
+    alone were added to those that can.
     """
-    able = [place for place, bound in enumerate(least) if bound < part * SURE]
-    raised = [min(1.0, value * (len(able) + 1) / part) for value in values]
+    able = [place for place, bound in enumerate(least) if bound < SURE]
+    raised = [min(1.0, value * (len(able) + 1)) for value in values]
     for place, p in zip(able, holm([values[place] for place in able]), strict=True):
-        raised[place] = min(1.0, p / part)
+        raised[place] = p
     return raised
 
 
@@ -94,8 +91,7 @@ def with_adjusted_p(profile: Profile, adjusted: AdjustedP, run: int = 0) -> Prof
         parts[ATTRIBUTION.name] = replace(
             attribution,
             effects=tuple(
-                replace(effect, p_holm=min(1.0, next(searched) / SEARCHED_SHARE) if p is None else p)
-                for effect, p in effects
+                replace(effect, p_holm=next(searched) if p is None else p) for effect, p in effects
             ),
             drop_interval=widen(attribution.drop_interval),
             shares=tuple(replace(share, interval=widen(share.interval)) for share in attribution.shares),

@@ -126,6 +126,9 @@ def format_finding(finding: Finding) -> Sentence:
                 task.task: f"{percent(task.control, 0)} to {percent(task.perturbed, 0)}" for task in worst
             }
             tasks = f"mainly in {_name_tasks(rates)}, out of {where.of} tasks"
+    if finding.exploratory:
+        claim += " (exploratory)"
+        caveat = "; ".join(filter(None, (caveat, "found by search, to be confirmed with new seeds")))
     if finding.degree and abs(first.value) < 1 - 1e-9:  # a flaw in every episode needs no degree
         claim += _DEGREES[finding.degree]
     return Sentence(claim, evidence, "; ".join(filter(None, (caveat, tasks))))

@@ -13,12 +13,14 @@ in its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
+
+import polars as pl
 
 from assay import __version__
 from assay.episodes import Outcome
@@ -27,9 +29,10 @@ from assay.measures.measure import Measure, RunData
 from assay.measures.result import MeasureError, Missing
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import plural
+from assay.measures.views.wording import describe_runs, plural
 from assay.report.page import write_page
 from assay.report.rendering import render
+from assay.report.samples import MARK, describe_sample, describe_unfinished, explain_marks, shared_keys
 from assay.report.summary import circumstances
 from assay.runs.store import Store
 from assay.support.plugins import Registry, load_plugins
@@ -67,6 +70,11 @@ class Exhibit:
     """Reasons why parts are missing, one line each."""
     titled: bool = False
     """Whether each part is shown with its own title, because there are several parts or one part per run."""
+
+    def captioned(self, sentence: str, unfinished: Collection[str]) -> Exhibit:
+        """Return the exhibit with a sentence added to its tables' captions, and unfinished runs marked in them."""
+        tables = (table.marked(MARK, unfinished).with_note(sentence) for table in self.tables)
+        return replace(self, tables=tuple(tables))
 
     @property
     def anchor(self) -> str:
@@ -269,6 +277,8 @@ def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False
         raise PaperError(f"--published: Assay has no published numbers for {name}")
     with ExitStack() as opened:
         runs: list[PaperRun] = []
+        stores: dict[str, Store] = {}
+        unfinished: dict[str, str] = {}
         about: list[tuple[str, str]] = []
         problems: list[str] = []
         for run_name, path in paths.items():
@@ -277,9 +287,31 @@ def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False
                 raise PaperError(
                     f"--paper {name}: expected runs in the world {paper.world}, but {path} is in {store.world.name}"
                 )
-            meta, data = store.meta, RunData(store)
+            stores[run_name] = store
+            if missing := describe_unfinished(store):
+                unfinished[run_name] = missing
+        own = {name: (str(store.meta.get("experiment", "")), store.frame()) for name, store in stores.items()}
+        suites = {
+            (name, str(suite)): (f"{experiment} {suite}", rows)
+            for name, (experiment, frame) in own.items()
+            for (suite,), rows in frame.group_by(pl.col("task").str.split("/").list.first())
+        }  # rows of different suites are not compared
+        shared = shared_keys(suites)
+        samples: dict[str, str] = {}
+        for run_name, store in stores.items():
+            meta, whole = store.meta, own[run_name][1]
+            mine = [group for (name, _), group in suites.items() if name == run_name]
+            only = {key for group, frame in mine for key in shared.get(group) or frame["key"]}
+            data = RunData(store, only=only if len(only) < len(whole) else None)
             rows = data.whole
-            errors = int((rows["outcome"] == Outcome.ERROR).sum())
+            samples[run_name] = describe_sample(rows)
+            if any(group in shared and not shared[group] for group, _ in mine):
+                samples[run_name] += (
+                    ", not all comparable: no condition in common with the other runs of a suite"
+                )
+            if len(rows) < len(whole):
+                samples[run_name] += f", of its {len(whole):,} episodes those that all runs completed"
+            errors = int((whole["outcome"] == Outcome.ERROR).sum())
             lines = circumstances(meta, store.planned, store.done, len(store.todo()), errors)
             problems += [f"{run_name}: {line}" for line in lines]
             problems += load_plugins(meta.get("plugins", ()))
@@ -290,7 +322,13 @@ def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False
                 f"{meta.get('pack', 'unknown')}: {plural(len(rows), 'episode')}, {plural(seeds, 'seed')}"
             )
             about.append((run_name, description))
-        sections = tuple(make(runs))
+        notes = f"{describe_runs(samples)}. {explain_marks(unfinished)}"
+        sections = tuple(
+            replace(
+                section, exhibits=tuple(exhibit.captioned(notes, unfinished) for exhibit in section.exhibits)
+            )
+            for section in make(runs)
+        )
         exhibits = [exhibit for section in sections for exhibit in section.exhibits]
         if not any(exhibit.tables or exhibit.drawings for exhibit in exhibits):
             why = next((line for exhibit in exhibits for line in exhibit.missing), "there are no runs")

@@ -30,6 +30,7 @@ from assay.runs.provenance import check_same_run, describe
 from assay.runs.shards import META as SHARD
 from assay.runs.shards import parse_shard
 from assay.runs.store import Store
+from assay.support.files import remove_leftovers
 
 TOLERANCE_STEPS = 0.1
 """Fraction of a control step by which a latency may exceed a whole number of steps before it is rounded up."""
@@ -218,6 +219,7 @@ def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
     Raises RunError if the file holds another run, and DeclinedError if the observer does not approve.
     """
     is_new = is_useful = False
+    remove_leftovers()  # of a killed run, which may have been complete: then this one starts no workers
     try:
         with Store.writing(plan.path) as store:
             is_new = not store.planned and not store.meta  # known for certain only while the file is locked

@@ -51,8 +51,6 @@ def data_folder() -> Path:
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """Error numbers of a full disk, or of the limit of a user or a process."""
-_OS_ERROR = re.compile(r"\(os error (\d+)\)")
-"""Error number in the text of errors that polars raises without one."""
 
 
 @contextmanager
@@ -61,13 +59,13 @@ def naming_full_disk(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None and (number := _OS_ERROR.search(str(error))):
-            error = OSError(int(number[1]), os.strerror(int(number[1])))
         if error.errno not in FULL:
             raise
         raise FileError(f"{path} cannot be written: {_reason(error)}") from None
 
 
+SCRATCH = "assay-"
+"""Start of the names of temporary folders."""
 DATABASE = b"SQLite format 3\0"
 """First bytes of runs and caches, which are SQLite files."""
 
@@ -97,7 +95,7 @@ def replacing(path: Path, *, suffix: str = ".part", database: bool = False) -> I
                 if file.read(len(DATABASE)) == DATABASE:
                     raise FileError(f"{path} cannot be overwritten: it is a run or another database")
         path.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(path.parent, ours)
+        remove_leftovers(path.parent, ours)
         unfinished.write_bytes(b"")
     except OSError as error:
         raise FileError(f"{path} cannot be written: {_reason(error)}") from None
@@ -173,10 +171,10 @@ def making(folder: Path, *, ours: Collection[str], progress: str = "") -> Iterat
             shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def scratch_folder(folder: Path | None = None, prefix: str = "assay-") -> tempfile.TemporaryDirectory[str]:
+def scratch_folder(folder: Path | None = None, prefix: str = SCRATCH) -> tempfile.TemporaryDirectory[str]:
     """Return a temporary folder, usable as a context manager, in the system's default location or in ``folder``."""
     place = Path(tempfile.gettempdir()) if folder is None else folder
-    _sweep(place, prefix)
+    remove_leftovers(place, prefix)
     return tempfile.TemporaryDirectory(
         prefix=f"{prefix}{_MACHINE}-{os.getpid()}-", dir=place, ignore_cleanup_errors=True
     )
@@ -196,9 +194,9 @@ def leftovers(folder: Path, prefix: str) -> Iterator[Path]:
                     continue
 
 
-def _sweep(folder: Path, prefix: str) -> None:
-    """Remove what terminated processes on this machine left in a folder."""
-    for child in leftovers(folder, prefix):
+def remove_leftovers(folder: Path | None = None, prefix: str = SCRATCH) -> None:
+    """Remove what terminated processes on this machine left in a folder, by default in the system's temporary one."""
+    for child in leftovers(folder or Path(tempfile.gettempdir()), prefix):
         if child.is_dir() and not child.is_symlink():
             shutil.rmtree(child, ignore_errors=True)
         else:

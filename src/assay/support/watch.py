@@ -16,6 +16,8 @@ from pathlib import Path
 
 POLL_S = 0.1
 """Interval between searches for processes, in seconds."""
+EMPTY_SEARCHES = 2
+"""Number of consecutive searches without a result that end the program: a process in exec has no environment."""
 
 
 def processes_with(entry: bytes) -> set[int]:
@@ -33,7 +35,10 @@ def processes_with(entry: bytes) -> set[int]:
 
 
 if __name__ == "__main__" and not sys.stdin.buffer.read():
-    while processes := processes_with(os.fsencode(sys.argv[1])):
+    searches = 0
+    while searches < EMPTY_SEARCHES:
+        processes = processes_with(os.fsencode(sys.argv[1]))
+        searches = 0 if processes else searches + 1
         for process in processes:
             with suppress(OSError):
                 os.kill(process, signal.SIGKILL)

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import math
+from math import comb
 
 import numpy as np
 import pytest
 
-from assay.support.stats.betting import Wager, anytime_interval, evidence
+from assay.support.stats.betting import LOSSES, Wager, anytime_interval, evidence, loss_evidence
 from assay.support.streams import stream
 
 
@@ -86,3 +87,18 @@ def test_the_interval_holds_the_mean_at_all_times():
         low, high = anytime_interval(differences, 0.05, (40, 80))
         held += low <= 0.2 <= high
     assert held >= 54
+
+
+def test_bet_on_a_loss_is_not_expected_to_gain_if_outcomes_can_be_exchanged():
+    """Exactly, over all outcomes with the change: the mean capital is 1."""
+    total, won, drawn = 7, 3, 2
+    mean = 0.0
+    for now in range(drawn + 1):
+        counts = np.array([[won - now], [total - drawn], [now], [drawn]], float)
+        chance = comb(won, now) * comb(total - won, drawn - now) / comb(total, drawn)
+        mean += chance * np.exp(loss_evidence(*counts))
+    assert mean == pytest.approx(1.0)
+    ones, none = np.ones(10), np.zeros(10)
+    assert np.exp(loss_evidence(ones, ones, none, ones)) == pytest.approx(
+        np.mean([(2 / (2 - loss)) ** 10 for loss in LOSSES])
+    )

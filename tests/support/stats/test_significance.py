@@ -13,6 +13,7 @@ from scipy.special import expit
 
 from assay.measures.memory.memorisation import share_above
 from assay.support.stats.significance import (
+    control_false_discoveries,
     holm,
     least_p,
     paired_p,
@@ -141,3 +142,10 @@ def test_a_hundred_thousand_episodes_take_no_more_than_a_few_megabytes():
     assert paired_p(before.astype(float), counts, after.astype(float), counts) < 1e-12
     assert tracemalloc.get_traced_memory()[1] < 20_000_000
     tracemalloc.stop()
+
+
+def test_false_discovery_rate_counts_the_discoveries_of_each_level():
+    """Of four e-values, 90 alone is a discovery at 4 / 90; two of 50 are discoveries at 4 / (3 * 50)."""
+    levels = control_false_discoveries(list(np.log([50.0, 1.0, 90.0, 50.0])))
+    assert levels == pytest.approx([4 / 150, 1.0, 4 / 150, 4 / 150])
+    assert control_false_discoveries(list(np.log([90.0, 1.0, 1.0, 1.0])))[0] == pytest.approx(4 / 90)

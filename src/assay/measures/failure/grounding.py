@@ -16,7 +16,7 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import group_shares
-from assay.measures.frames import atoms, valid_rows
+from assay.measures.frames import CLUSTER, atoms, narrow, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.views.style import HALF, ORANGE, WIDTH, Drawing, Figure, bare_axes, fill_cell
@@ -63,7 +63,8 @@ def confusion(
     (several joined with +). Implausible episodes without that label are left out. Raises MeasureError if no episode
     has an object.
     """
-    rows = valid_rows(frame)
+    used = ("outcome", "named", "plausible", "truth", contact)
+    rows = valid_rows(narrow(frame, *CLUSTER, *by, *used))
     if absent := set(by) - set(rows.columns):
         raise MeasureError(f"the run has no column {min(absent)}")
     label = pl.col("named") if "named" in rows.columns else pl.lit(None, pl.String)

@@ -63,7 +63,7 @@ from assay.measures.views.forest import SHARES, Mark, forest_drawing
 from assay.measures.views.style import Drawing, series
 from assay.measures.views.table import Column, Table, declared_columns
 from assay.measures.views.wording import KeyNumber, between, describe_runs, listed, number, plural
-from assay.support.stats.intervals import Interval, effective_count, wilson_interval
+from assay.support.stats.intervals import Interval, effective_count, share_over_tasks, wilson_interval
 
 CHANCE = 1 - QUANTILE
 """Minimum fraction of trajectories that are expected to be repeated by chance."""
@@ -111,6 +111,9 @@ class Index(Result):
     """One-sided p value, over starts, for an index above ``chance``; at least ``chance ** starts``."""
     chance: float
     """Fraction expected by chance: share of other tasks' controls that would count as repeated; at least 5 %."""
+    tasks: int
+    over_tasks: Interval | None
+    """Wilson interval for tasks in general, treating these tasks as a sample; None for fewer than three tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +309,7 @@ def _index(group: str, rows: pl.DataFrame) -> Index:
     hits, counts = frames.sums(
         rows, frames.START, alike=pl.col("alike"), count=pl.col("alike").is_not_null()
     ).T
+    by_task = frames.sums(rows, ["task"], alike=pl.col("alike"), count=pl.col("alike").is_not_null())
     share, chance = float(hits.sum() / len(rows)), CHANCE
     if "chance" in rows.columns:
         chance = float(rows["chance"].mean())  # type: ignore[arg-type]
@@ -320,6 +324,8 @@ def _index(group: str, rows: pl.DataFrame) -> Index:
         starts=len(hits),
         p=max(share_above(share, independent, chance), chance ** len(hits)),
         chance=chance,
+        tasks=len(by_task),
+        over_tasks=share_over_tasks(*by_task.T, effective),
     )
 
 
@@ -343,7 +349,7 @@ def _test_memory(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     evidence = {}
     for call, index in calls.items():
         part = (index.group, index.index, index.interval, index.p, index.alike, index.count)
-        evidence[call] = evidence_from(runs, MEMORISATION.name, *part)
+        evidence[call] = evidence_from(runs, MEMORISATION.name, *part, over_tasks=index.over_tasks)
     missing = (profile[MEMORISATION.name] for _, profile in profiles)
     notes = tuple(dict.fromkeys(result.missing for result in missing if isinstance(result, Missing)))
 
@@ -439,6 +445,7 @@ MEMORISATION = Measure(
             result.overall.count,
             "Fraction of the episodes whose change calls for another trajectory that repeat the control's trajectory.",
             scale=1,
+            over_tasks=result.overall.over_tasks,
         )
     ],
     tests=_test_memory,

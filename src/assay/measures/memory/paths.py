@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -115,13 +116,14 @@ class StoredPaths:
 
     def __init__(self, read: ReadTrajectories) -> None:
         self._read = read
-        lengths, first = dict[int, int](), list[np.ndarray]()
+        ids, lengths, first = array("q"), array("q"), array("f")
         for number, points in _usable(read(None)):
-            lengths[number] = len(points)
-            first.append(points[0].copy())
-        self.ids = np.array(list(lengths), np.int64)
-        self._lengths = np.array(list(lengths.values()), np.int64)
-        self._first = np.array(first, np.float32).reshape(-1, 3)
+            ids.append(number)
+            lengths.append(len(points))
+            first.extend(points[0])
+        self.ids = np.array(ids)
+        self._lengths = np.array(lengths)
+        self._first = np.array(first).reshape(-1, 3)
 
     def part(self, *ids: np.ndarray) -> Paths:
         """Return the trajectories of these episodes, with all points in memory. Raises RunError if they changed."""
@@ -371,7 +373,7 @@ def starting_elsewhere(rows: pl.DataFrame, paths: AnyPaths) -> np.ndarray:
     return np.asarray(np.linalg.norm(begin - usual, axis=1) > ELSEWHERE)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)
 def displacement(now: str | None, usual: str | None) -> float | None:
     """Return the largest displacement of the task's objects from their positions in the control, in metres.
 

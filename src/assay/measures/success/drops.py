@@ -213,7 +213,8 @@ def _estimate(
     """Compute the statistics of pairs.
 
     ``early``: whether a condition or the control was stopped early; ``stopping_p``: the p value that stopped it.
-    ``rounds``: planned number of rounds if starts were allocated; tasks then count equally, whatever their starts.
+    ``rounds``: planned number of rounds if starts were allocated; tasks then count equally, regardless of their number
+    of starts.
     """
     table = frames.start_table(rows)
     outcomes = frames.outcome_counts(table)
@@ -294,7 +295,10 @@ def drop_evidence(runs: tuple[int, ...], measure: str, part: str, drop: Drop) ->
     reference: tuple[int, ...] = ()
     if drop.pairs == drop.starts:  # otherwise controls are counted several times
         reference = drop.both + drop.only_control, drop.pairs
-    counts, more = (hits, drop.pairs, *reference), {"reference": drop.control, "cost": True}
+    counts, more = (
+        (hits, drop.pairs, *reference),
+        {"reference": drop.control, "cost": True, "over_tasks": drop.over_tasks},
+    )
     return evidence_from(runs, measure, part, drop.change, drop.interval, drop.p_loss, *counts, **more)
 
 

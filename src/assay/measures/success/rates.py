@@ -18,7 +18,7 @@ from assay.measures.views.forest import MOST, SHARES, Mark, forest_drawing
 from assay.measures.views.style import Drawing, series
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import KeyNumber
-from assay.support.stats.intervals import FEWEST, Interval, share_interval
+from assay.support.stats.intervals import Interval, share_over_tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +121,6 @@ def rates(
             interval = Interval(low, high, "confidence sequence")
         hits, tried = sums(finished, ["task"], hits=pl.col("success"), tried=pl.col("seed").is_not_null()).T
         rate = float((hits / tried).mean()) if weight else successes / max(count, 1)
-        over_tasks = None
-        if effective is not None and len(hits) >= FEWEST:
-            # Wilson's interval stays within 0 and 1; the variance between tasks reduces the effective sample size.
-            over_tasks = replace(share_interval(hits, tried, effective), method="wilson, over tasks")
         result.append(
             Rate(
                 group=dict(zip(by, key, strict=True)),
@@ -135,7 +131,7 @@ def rates(
                 effective=effective,
                 interval=interval,
                 tasks=len(hits),
-                over_tasks=over_tasks,
+                over_tasks=None if effective is None else share_over_tasks(hits, tried, effective),
                 errors_as_failures=successes / len(group),
                 errors_as_successes=1 - (count - successes) / len(group),
                 stopped=bool(group["condition"].is_in(list(stopped)).any()),

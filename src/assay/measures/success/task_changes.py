@@ -25,7 +25,6 @@ from assay.measures.memory.memorisation import MEMORISATION
 from assay.measures.memory.paths import displacement, starting_elsewhere
 from assay.measures.result import FOR_DRAWING, MeasureError, Missing, Result
 from assay.measures.sample_size import loss_p
-from assay.measures.success.drops import CHANGES
 from assay.measures.success.rates import SUCCESS
 from assay.measures.views import wording
 from assay.measures.views.table import Column, Table
@@ -47,6 +46,7 @@ ROWS = (
     "control_rate",
     "alike",
     "elsewhere",
+    "axis",
 )
 """Columns of `TaskChanges.rows`."""
 
@@ -114,7 +114,7 @@ class TaskChanges(Result):
     rows: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
     """Perturbed episodes with their control's outcome, one row each.
 
-    Columns: id, task, seed, start, condition, change, success, control_success, control_rate (success rate of the
+    Columns: id, task, seed, start, condition, change, axis, success, control_success, control_rate (success rate of the
     control and its repetitions), alike (repeats the control's
     trajectory; null if not judged), elsewhere (an object or the end effector starts at a different position from the
     control).
@@ -139,7 +139,8 @@ def with_paths(run: RunData, rows: pl.DataFrame) -> pl.DataFrame:
     moved = pl.struct("initial_positions", "control_initial_positions").map_elements(
         lambda both: (displacement(*both.values()) or 0.0) > 0, return_dtype=pl.Boolean
     )
-    rows = rows.with_columns(elsewhere=moved)
+    axis = pl.col("axis") if "axis" in rows.columns else pl.lit(None, pl.String)
+    rows = rows.with_columns(elsewhere=moved, axis=axis.cast(pl.String))
     memory = run.attempt(MEMORISATION)
     if not isinstance(memory, Missing):
         has_paths = run.paths.has(rows["id"].to_numpy()) & run.paths.has(rows["control_id"].to_numpy())
@@ -315,26 +316,6 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table:
     )
 
 
-def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table:
-    """Return a table of the cost of each change in these tasks and, treating them as a sample, in general."""
-    drops = report.profile.get(CHANGES) or ()
-    return Table.of(
-        "over-tasks",
-        "These tasks and tasks in general",
-        (drop for drop in drops if drop.plausible and drop.over_tasks is not None),
-        "group",
-        Column("tasks", "count", value=lambda drop: drop.tasks),
-        *("change", "interval as these tasks, 95 % interval", "p_holm as Holm p of a loss"),
-        Column("tasks in general, 95 % interval", "change", value=lambda drop: drop.over_tasks),
-        Column("p over tasks, two-sided", "p", value=lambda drop: drop.p_over_tasks),
-        Column("log-odds", "number", value=lambda drop: drop.log_odds and drop.log_odds.log_odds),
-        Column("p of the log-odds, two-sided", "p", value=lambda drop: drop.log_odds and drop.log_odds.p),
-        note="The diagnosis holds for these tasks with new starts. Tasks in general: as if these were a random sample, "
-        "with one observation per task. The Holm p is one-sided and adjusted for all tests; the other two p values are "
-        "not adjusted. Log-odds: conditional logistic regression within starts, for comparison with the exact test.",
-    )
-
-
 def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None:
     """Return a table of the cost of each change in each task."""
     if len({cell.task for cell in result.cells}) < 2:
@@ -398,6 +379,6 @@ TASK_CHANGES = Measure(
     "task_changes",
     "Cost of each change in each task, and retention under each change.",
     task_changes,
-    panels=(Panel(SUCCESS, (costs_table, task_changes_table, over_tasks_table)),),
+    panels=(Panel(SUCCESS, (costs_table, task_changes_table)),),
     sentences=costs_sentences,
 )

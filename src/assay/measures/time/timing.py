@@ -15,7 +15,7 @@ from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import group_shares, mean, medians
 from assay.measures.conduct.progress import NO_ATOMS
 from assay.measures.failure.grounding import goal_objects
-from assay.measures.frames import controls, group_rows, valid_rows
+from assay.measures.frames import CLUSTER, controls, group_rows, narrow, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.views import style
@@ -106,7 +106,8 @@ def time_limits(frame: pl.DataFrame, factors: Sequence[float | None] = FACTORS) 
     A run determines the success within all limits up to the limit of its episodes, and success with no limit (``None``)
     only if no episode had a limit. Raises MeasureError if no task has a reference time.
     """
-    rows = with_references(frame)
+    used = ("outcome", "steps", DEMONSTRATED, LIMITED, REFERENCE, UNTIMED)
+    rows = with_references(narrow(frame, *CLUSTER, *used))
     timed = rows.drop_nulls(REFERENCE).with_columns(pl.lit(False).alias(UNTIMED))
     if not len(timed):
         raise MeasureError("no task has a reference time or a successful control")
@@ -188,7 +189,7 @@ def possible(rows: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> l
 
 def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[TimeToSuccess, ...]:
     """Return the duration of successes in each group; groups without a success are left out."""
-    tried = valid_rows(frame).drop_nulls(by)
+    tried = valid_rows(narrow(frame, *CLUSTER, *by, "outcome", "steps")).drop_nulls(by)
     rows = tried.filter(pl.col("success") == 1)
     if not len(rows):
         raise MeasureError("no episode succeeds")
@@ -211,7 +212,8 @@ def no_mistakes(
 
     The columns ``ignoring`` describe the initial state and do not distinguish variants of a task.
     """
-    rows = valid_rows(frame).drop_nulls(by)
+    used = ("outcome", "steps", "truth", "moved", "stages", FEWEST)
+    rows = valid_rows(narrow(frame, *CLUSTER, *by, *ignoring, *used)).drop_nulls(by)
     if FEWEST in rows.columns:
         rows = rows.drop_nulls(FEWEST)
         clean = pl.col("steps") <= pl.col(FEWEST)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cache
 from io import StringIO
@@ -138,6 +138,15 @@ class Table:
             for result in results
         )
         return cls(name, title, tuple(chosen), rows, note, shown_at_once)
+
+    def with_note(self, sentence: str) -> Table:
+        """Return the table with a sentence added to its note."""
+        return replace(self, note=f"{self.note} {sentence}".strip())
+
+    def marked(self, mark: str, names: Collection[str]) -> Table:
+        """Return the table with a mark after these names, where they are the whole text of a cell."""
+        rows = (tuple(f"{cell}{mark}" if cell in names else cell for cell in row) for row in self.rows)
+        return replace(self, rows=tuple(rows))
 
     @property
     def formatted_rows(self) -> list[list[str]]:

@@ -136,9 +136,10 @@ class KeyNumber:
 
         ``over_tasks`` is the interval for tasks in general, if there is one.
         """
-        detail = f"{between(interval, scale, 1 if scale > 1 else 2)}; n = {count:,}"
+        digits = 1 if scale > 1 else 2
+        detail = f"{between(interval, scale, digits)}; n = {count:,}"
         if over_tasks is not None:
-            detail += f"; tasks in general {between(over_tasks, scale)}"
+            detail += f"; tasks in general {between(over_tasks, scale, digits)}"
         return cls(name, value, detail, about)
 
 

@@ -8,6 +8,7 @@ and similarities.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated
@@ -25,7 +26,7 @@ from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import KeyNumber
 from assay.measures.words.names import WORDS
 from assay.measures.words.paraphrase import all_paraphrases, wording_columns
-from assay.support.stats.intervals import Interval, Z
+from assay.support.stats.intervals import Interval, Z, jackknife_over_tasks
 
 ALPHA = 0.5
 MIN_WORDINGS = 5
@@ -47,6 +48,9 @@ class Pride(Result):
     wordings: Annotated[int, Column("wordings", "count")]
     unscored: Annotated[int, Column("unscored", "count")]
     """Number of paraphrases that are excluded because their similarities are unknown."""
+    tasks: int
+    over_tasks: Annotated[Interval | None, Column("tasks in general, 95 % interval", "number")]
+    """Jackknife interval for tasks in general, treating these tasks as a sample; None for fewer than three tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,8 @@ class Sweep(Result):
     """Slope of the fitted line, per unit of alpha: negative if keywords cost more than structure."""
     interval: Interval | None
     """Linearised interval of the slope over starts and wordings; None if wordings are too few, or all succeed."""
+    over_tasks: Interval | None
+    """Jackknife interval of the slope for tasks in general; None for fewer than three tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,9 @@ class Overestimation(Result):
     pride: float
     """PRIDE, 0 to 100."""
     episodes: int
+    tasks: int
+    over_tasks: Interval | None
+    """Jackknife interval for tasks in general, treating these tasks as a sample; None for fewer than three tasks."""
 
 
 def pride(frame: pl.DataFrame, alpha: float = ALPHA) -> Pride:
@@ -90,7 +99,8 @@ def sweep(frame: pl.DataFrame) -> Sweep:
         return np.asarray(centred @ curves / (centred @ centred))
 
     slope = float(slopes(words.totals)[0])
-    return Sweep(points, slope, words.interval(slopes))
+    interval = words.interval(slopes)
+    return Sweep(points, slope, interval, words.over_tasks(slopes, interval))
 
 
 def overestimation(frame: pl.DataFrame, alpha: float = ALPHA) -> Overestimation:
@@ -105,7 +115,9 @@ def overestimation(frame: pl.DataFrame, alpha: float = ALPHA) -> Overestimation:
         return np.asarray(1 - words.value(totals, alpha) / 100 / shares)
 
     result, value = words.pride(alpha), float(excess(words.totals)[0])
-    return Overestimation(value, words.interval(excess), rate, result.pride, result.episodes)
+    interval = words.interval(excess)
+    over_tasks = words.over_tasks(excess, interval)
+    return Overestimation(value, interval, rate, result.pride, result.episodes, result.tasks, over_tasks)
 
 
 class _Sums:
@@ -134,6 +146,8 @@ class _Sums:
             .astype(float)
         )  # (episodes, 6)
         self.totals = self._parts.sum(axis=0, keepdims=True)
+        tasks = scored["task"].rank("dense").to_numpy().astype(int) - 1
+        self._by_task = np.stack([np.bincount(tasks, part) for part in self._parts.T], axis=1)  # (tasks, 6)
 
     def value(self, totals: np.ndarray, alpha: float) -> np.ndarray:
         """Return PRIDE, (draws,), from the totals of the sums, (draws, 6)."""
@@ -149,7 +163,18 @@ class _Sums:
         _, share = shares(weighed, "success", weight="_pd")[()]
         interval = Interval(100 * share.low, 100 * share.high, share.method)
         value = float(self.value(self.totals, alpha)[0])
-        return Pride(alpha, value, interval, len(self._rows), self._wordings, self.unscored)
+        over_tasks = self.over_tasks(lambda totals: self.value(totals, alpha), interval, (0.0, 100.0))
+        sizes = len(self._rows), self._wordings, self.unscored, len(self._by_task)
+        return Pride(alpha, value, interval, *sizes, over_tasks)
+
+    def over_tasks(
+        self,
+        statistic: Callable[[np.ndarray], np.ndarray],
+        given: Interval | None,
+        limits: tuple[float, float] = (-math.inf, math.inf),
+    ) -> Interval | None:
+        """Return the interval of a statistic of the totals for tasks in general."""
+        return jackknife_over_tasks(statistic, self._by_task, given, limits)
 
     def interval(self, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval | None:
         """Return a linearised interval; None if there are too few wordings or all outcomes are equal."""
@@ -207,7 +232,8 @@ def pride_sentences(pride: Pride, profile: Profile) -> Iterator[str]:
     over = profile.get(OVERESTIMATION)
     text = (
         "The policy's success, weighted by the instructions' distance from the originals (PRIDE), is "
-        f"{wording.number(pride.pride)} of 100 (95 % interval {wording.between(pride.interval)})"
+        f"{wording.number(pride.pride)} of 100 (95 % interval {wording.between(pride.interval)}"
+        + (f"; tasks in general {wording.between(pride.over_tasks)})" if pride.over_tasks else ")")
     )
     if over is not None and over.interval is not None and not over.interval.low <= 0 <= over.interval.high:
         direction = "overestimates" if over.overestimation > 0 else "underestimates"
@@ -229,7 +255,8 @@ PRIDE = Measure(
         KeyNumber(
             "PRIDE",
             wording.number(pride.pride),
-            f"{wording.between(pride.interval)}; n = {pride.episodes:,}",
+            f"{wording.between(pride.interval)}; n = {pride.episodes:,}"
+            + (f"; tasks in general {wording.between(pride.over_tasks)}" if pride.over_tasks else ""),
             "Success on paraphrases, each weighted by its distance from the original; 0 to 100.",
         )
     ],
@@ -253,6 +280,7 @@ OVERESTIMATION = Measure(
             over.interval,
             over.episodes,
             "Excess of the success rate on paraphrases over PRIDE, as a fraction of that rate.",
+            over_tasks=over.over_tasks,
         )
     ],
 )

@@ -23,10 +23,14 @@ from itertools import pairwise
 import numpy as np
 import scipy
 
+from assay.support.stats.significance import hypergeometric
+
 # The best stake depends on the unknown mean. A tenth of the capital follows each of ten fixed stakes: the total is an
 # average of valid bets, so it is valid, and it loses at most log(10) against the best of the ten in hindsight.
 SHARES = np.linspace(0.05, 0.95, 10)
 """Stakes, as fractions of the capital."""
+LOSSES = np.array([0.5, 0.8, 0.98])
+"""Fractions of the odds of success on whose loss `loss_evidence` bets: few, since a search is for large losses."""
 RESERVE = 0.05
 """Share of the capital that is staked without a plan, for duels that continue beyond it."""
 _URGENCY = 1.1
@@ -43,6 +47,23 @@ def evidence(differences: np.ndarray) -> float:
     """Return the log capital from betting that the mean of differences (n,), each in [-1, 1], is above 0."""
     grown = np.log1p(SHARES[:, None] * np.asarray(differences, float)).sum(axis=1)
     return float(np.logaddexp.reduce(grown)) - math.log(len(SHARES))
+
+
+def loss_evidence(
+    hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray
+) -> float:
+    """Return the log capital from betting that successes are rarer with a change than without it, within strata.
+
+    The inputs (strata,) are the successes and episodes without and with the change. If the change costs nothing, the
+    successes K with it follow a hypergeometric distribution, and a bet that the odds are multiplied by r = 1 - loss
+    multiplies the capital by r^K / E[r^K]. With one pair per stratum, it is a bet on losses against fair coins.
+    """
+    total, won, drawn = (values[:, None] for values in (counts + counts_now, hits + hits_now, counts_now))
+    outcomes = np.arange(int(drawn.max(initial=0)) + 1)
+    chances = hypergeometric(total, won, drawn, outcomes)  # (strata, outcomes)
+    logs = np.log1p(-LOSSES)[:, None]
+    grown = (logs * hits_now - np.log(np.exp(logs * outcomes) @ chances.T)).sum(axis=1)
+    return float(np.logaddexp.reduce(grown)) - math.log(len(LOSSES))
 
 
 class Wager:

@@ -1,7 +1,7 @@
 """Sequential sign test that uses a planned number of starts, but is valid for any number and any choice of them.
 
 Each start in which a condition and its control differ is a loss or a gain. Without a loss in any task, a loss has a
-probability of at most 1/2, whatever came before. The test of level a is played as a bet: the capital is the
+probability of at most 1/2, given all earlier starts. The test of level a is played as a bet: the capital is the
 probability, given the signs so far, that the exact binomial test of level a rejects after the K differing starts that
 are still expected. Under the hypothesis its mean never grows, so the probability that it ever reaches 1 is at most a.
 K is chosen anew before each start, from earlier starts only; if it is right, the test is the fixed-sample one, and

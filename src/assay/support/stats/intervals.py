@@ -10,15 +10,16 @@ Episodes that share a start or a wording are not independent: their number n is 
 effective sample size n / (1 + r (m - 1)) for clusters of size m, with the intra-cluster correlation r (``icc``).
 The same rule applies at all rates, so that a higher success rate never widens an interval.
 
-Most intervals refer to new starts of the same tasks. Intervals over tasks (`mean_over_tasks`) generalise to tasks
-that were not run: each task is one observation, however many episodes it has, and the interval is Student's.
+Most intervals refer to new starts of the same tasks. Intervals over tasks (`mean_over_tasks`, `share_over_tasks`,
+`jackknife_over_tasks`) generalise to tasks that were not run: each task is one observation, however many episodes it
+has.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -301,6 +302,43 @@ def mean_over_tasks(sums: np.ndarray, counts: np.ndarray, given: Interval) -> tu
     error = float(np.sqrt(np.square(off).sum() * tasks / (tasks - 1)) / counts.sum())
     own = student_over_tasks(middle, error, tasks - 1)
     return Interval(min(own.low, given.low), max(own.high, given.high), own.method), sign_flip(sums)
+
+
+def share_over_tasks(hits: np.ndarray, counts: np.ndarray, most: float) -> Interval | None:
+    """Return the interval of a proportion, given hits and counts for each task (tasks,); None for fewer than three.
+
+    It is Wilson's, which stays within 0 and 1; the variance between tasks reduces the effective sample size ``most``.
+    """
+    if len(hits) < FEWEST:
+        return None
+    return replace(share_interval(hits, counts, most), method="wilson, over tasks")
+
+
+def jackknife_over_tasks(
+    statistic: Callable[[np.ndarray], np.ndarray],
+    sums: np.ndarray,
+    given: Interval | None,
+    limits: tuple[float, float] = (-math.inf, math.inf),
+) -> Interval | None:
+    """Return the interval of a function of sums over tasks, (tasks, sums), by leaving out one task at a time.
+
+    ``statistic`` maps sums (draws, sums) to values (draws,), which lie within ``limits``. The interval is Student's,
+    but never narrower than ``given``, the interval for these tasks. Returns None for fewer than three tasks, or if the
+    statistic is undefined without one of them.
+    """
+    tasks, total = len(sums), sums.sum(axis=0)
+    if tasks < FEWEST:
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without, middle = statistic(total - sums), float(statistic(total[None])[0])
+    if not np.isfinite(without).all():
+        return None
+    error = float(np.sqrt((tasks - 1) ** 2 / tasks * without.var(ddof=1)))
+    half = t_quantile((1 + LEVEL) / 2, tasks - 1) * error
+    low, high = max(limits[0], middle - half), min(limits[1], middle + half)
+    if given is not None:
+        low, high = min(low, given.low), max(high, given.high)
+    return Interval(low, high, "jackknife, over tasks")
 
 
 def student_over_tasks(middle: float, error: float, freedom: int) -> Interval:

@@ -1,8 +1,8 @@
 """Sequential comparison of two policies over a planned number of starts.
 
 Differences between two episodes of a start are -1, 0 or 1. If their mean is 0, then, given which of them are not 0,
-their signs are fair coins, so the distribution of the number of wins is known exactly, whatever share of the starts
-differs (as in McNemar's test). After start t of n, the test may have spent a share (t / n)^2 of its error probability:
+their signs are fair coins, so the distribution of the number of wins is known exactly, for any share of differing
+starts (as in McNemar's test). After start t of n, the test may have spent a share (t / n)^2 of its error probability:
 it ends if the balance of wins is among the most extreme ones that this allows (alpha spending). Where the balance
 ends, with which probability, is computed start by start; what rounding leaves unspent is kept for later starts.
 

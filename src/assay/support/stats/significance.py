@@ -205,6 +205,19 @@ def holm(values: Sequence[float]) -> list[float]:
     return [float(value) for value in adjusted]
 
 
+def control_false_discoveries(log_evidence: Sequence[float]) -> list[float]:
+    """Return the lowest false discovery rates at which e-values are discoveries (e-BH, Wang and Ramdas 2022).
+
+    ``log_evidence`` are their logarithms. The e-values may depend on each other in any way.
+    """
+    values = np.asarray(log_evidence, float)
+    order = np.argsort(-values, kind="stable")
+    levels = np.log(max(len(order), 1)) - np.log(np.arange(1, len(order) + 1)) - values[order]
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.minimum.accumulate(levels[::-1])[::-1]
+    return [float(level) for level in np.exp(np.minimum(adjusted, 0.0))]
+
+
 def kappa(observed: float, chance: float) -> float:
     """Return the chance-corrected agreement: (observed - chance) / (1 - chance)."""
     return (observed - chance) / (1 - chance)

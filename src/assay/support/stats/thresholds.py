@@ -14,7 +14,7 @@ whose mean is at least 0 on every rung before the threshold, and below 0 from th
 capital against a candidate by 1 + stake * d or 1 - stake * d, if the candidate implies that d is on average at most,
 or at least, 0. Under the true candidate this capital is not expected to grow, so that it exceeds 1 / alpha at *any*
 time with a probability of at most alpha (Ville's inequality), for any choice of rungs and any stopping time, and
-whatever the success rate of the controls is. Candidates against which this capital is reached are rejected; the
+for any success rate of the controls. Candidates against which this capital is reached are rejected; the
 remaining set contains the true threshold with a probability of at least 1 - alpha.
 
 The stakes and rungs may depend on all earlier starts, but not on the control of the same start. They are chosen by a

@@ -525,7 +525,16 @@ TABLETOP = Measure(
     lambda run: measure_tabletop(run.whole, run.world.start_columns),
     needs=NEEDED,
     world="tabletop",
-    instead_of=("changes", "names", "nonsense", "starts", "levels", "task_changes", "other_tasks"),
+    instead_of=(
+        "changes",
+        "names",
+        "nonsense",
+        "starts",
+        "levels",
+        "task_changes",
+        "other_tasks",
+        "over_tasks",
+    ),
     panels=(
         Panel("Reliance on the prompt", (), (kept_figure,)),
         Panel("Tasks and levels", (levels_table, tasks_table), (tasks_figure, levels_figure)),
