@@ -157,10 +157,10 @@ def measure() -> list[Figure]:
             losses = RUNS * int(is_lost.sum())
             plainly = 100 * counts["found by the plain design"] / losses
             note += f"losses found: {100 * counts['found'] / losses:.0f} %, plain {plainly:.0f} %; "
-        covered = [
+        coverage = [
             f"{name} {100 * counts[name] / counts[f'all {name}']:.1f} %" for name in ("rates", "drops")
         ]
-        note += f"intervals cover: {', '.join(covered)}"
+        note += f"intervals cover: {', '.join(coverage)}"
         share = 100 * counts["episodes"] / (RUNS * (CHANGES + 1) * TASKS * SEEDS)
         figures.append(Figure(f"episodes of the plain design, {policy.name}", share, "%", 60.0, note=note))
         what = f"runs with a false loss, {policy.name}"

@@ -17,8 +17,7 @@ from assay.runs.certificates import (
     ClaimVerdict,
     certify,
     claim,
-    missing,
-    solvable,
+    claims,
 )
 from assay.runs.executor import WorkerConfig
 from assay.runs.local import LocalProcesses
@@ -39,7 +38,7 @@ def measure() -> list[Figure]:
 
 def _figures(experiment: str, cache: CertificateCache) -> Iterable[Figure]:
     plan = load_experiment(experiment).plan([tasks.load(each) for each in TASKS[experiment]], (SEED,))
-    changed = [spec for spec in plan if solvable(claim(spec).perturbations)]
+    changed = [spec for spec in plan if all(change.plausible for change in claim(spec).perturbations)]
     tried = _tried(changed, cache)
     solved = [spec for spec in changed if tried[claim(spec).key].verdict is ClaimVerdict.SOLVED]
     about = f"{experiment} on {', '.join(TASKS[experiment])}"
@@ -51,13 +50,12 @@ def _figures(experiment: str, cache: CertificateCache) -> Iterable[Figure]:
 
 def _tried(specs: list[EpisodeSpec], cache: CertificateCache) -> dict[str, Certificate]:
     """Return the certificates of all distinct claims of the given episodes, by key."""
-    demonstrator = WORLDS[LIBERO].demonstrator
+    demonstrator = WORLDS[LIBERO].traits.demonstrator
     assert demonstrator is not None
     executor = LocalProcesses(WorkerConfig(demonstrator), os.cpu_count() or 1)
-    certify(missing(specs, cache), cache, executor)
-    claims = {each.key: each for each in map(claim, specs)}
-    found = {key: cache.get(each) for key, each in claims.items()}
-    return {key: each for key, each in found.items() if each is not None}
+    certify([wanted for wanted in claims(specs) if cache.get(wanted) is None], cache, executor)
+    certificates = {wanted.key: cache.get(wanted) for wanted in map(claim, specs)}
+    return {key: certificate for key, certificate in certificates.items() if certificate is not None}
 
 
 def _share(what: str, found: Iterable[Certificate], bound: float) -> Figure:

@@ -10,8 +10,10 @@ from typing import Any
 
 from assay.episodes import EpisodeSpec, rollout
 from assay.policies.registry import load_policy
-from assay.sim import trace
+from assay.sim.conduct import EffectWatch, StageWatch
+from assay.sim.robot_contacts import RobotContacts
 from assay.sim.simulation import Simulation
+from assay.sim.trace import Trace
 from assay.sim.world import LIBERO_WORLD
 from bench.figure import Figure
 
@@ -57,10 +59,10 @@ def measure() -> list[Figure]:
 def _clocked(spent: dict[str, float]) -> Iterator[None]:
     """Accumulate the time spent in recording and in stepping."""
     places: list[tuple[Any, str, str]] = [
-        (trace.RobotContacts, "now", "now"),
-        (trace.StageWatch, "__call__", "StageWatch"),
-        (trace.EffectWatch, "__call__", "EffectWatch"),
-        (trace, "simulate_aftermath", "aftermath"),
+        (RobotContacts, "now", "now"),
+        (StageWatch, "__call__", "StageWatch"),
+        (EffectWatch, "__call__", "EffectWatch"),
+        (Trace, "_simulate_aftermath", "aftermath"),
         (Simulation, "step", "step"),
     ]
     before = [getattr(owner, name) for owner, name, _ in places]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import statistics
 import subprocess
-import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import mujoco
@@ -20,7 +21,7 @@ from assay.sim.compile import compile_scene
 from assay.sim.packs.pack import AssetPack
 from assay.sim.packs.registry import libero_pack, load_pack
 from assay.sim.simulation import SUBSTEPS, Simulation
-from bench.figure import Figure
+from bench.figure import Figure, call_in_new_process
 
 TASKS = ("libero_goal/0", "libero_spatial/0", "libero_object/0", "libero_10/3", "libero_10/4")
 ROUNDS = 12
@@ -146,38 +147,31 @@ def _theirs_ms(python: str, name: str) -> float:
     return float(json.loads(result.stdout.strip().splitlines()[-1])["milliseconds"])
 
 
-_MEMORY = """
-import json, resource, sys
-from assay import tasks
-from assay.errors import RenderingError
-from assay.sim.compile import compile_scene
-from assay.sim.packs.registry import load_pack
-from assay.sim.simulation import Simulation
-import numpy as np
+def _memory(episodes: str) -> tuple[float, float]:
+    """Return the memory held after 60 episodes, and its growth over further ones, in MB."""
 
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * resource.getpagesize() / 2**20
+    def resident() -> float:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * resource.getpagesize() / 2**20
 
-world = Simulation(compile_scene(tasks.load("libero_object/0").scene, load_pack("primitives")))
-states = [world.sample(seed) for seed in range(4)]
-action = np.array([0.1, 0, 0, 0, 0, 0, -1.0])
-def episode(index):
-    observation = world.reset(states[index % 4])
-    for _ in range(2):
-        observation = world.step(action)
-    if index % 50 == 0:
-        try:
-            observation.image()
-        except RenderingError:
-            pass
-for index in range(60):
-    episode(index)
-before = resident()
-for index in range(int(sys.argv[1])):
-    episode(index)
-print(json.dumps({"held": before, "grown": resident() - before}))
-"""
+    world = Simulation(compile_scene(tasks.load("libero_object/0").scene, load_pack("primitives")))
+    states = [world.sample(seed) for seed in range(4)]
+    action = np.array([0.1, 0, 0, 0, 0, 0, -1.0])
+
+    def episode(index: int) -> None:
+        observation = world.reset(states[index % 4])
+        for _ in range(2):
+            observation = world.step(action)
+        if index % 50 == 0:
+            with suppress(RenderingError):
+                observation.image()
+
+    for index in range(60):
+        episode(index)
+    before = resident()
+    for index in range(int(episodes)):
+        episode(index)
+    return before, resident() - before
 
 
 def _memory_figures() -> list[Figure]:
@@ -185,11 +179,8 @@ def _memory_figures() -> list[Figure]:
     if not Path("/proc/self/statm").exists():
         note = "needs /proc"
         return [Figure(held, None, "MB", 400.0, note=note), Figure(grown, None, "MB", 5.0, note=note)]
-    result = subprocess.run(
-        [sys.executable, "-c", _MEMORY, str(EPISODES)], capture_output=True, text=True, check=True
-    )
-    measured = json.loads(result.stdout)
+    memory, growth = call_in_new_process(_memory, EPISODES)
     return [
-        Figure(held, measured["held"], "MB", 400.0, note="with a GL context"),
-        Figure(grown, measured["grown"], "MB", 5.0),
+        Figure(held, memory, "MB", 400.0, note="with a GL context"),
+        Figure(grown, growth, "MB", 5.0),
     ]

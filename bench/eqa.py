@@ -88,7 +88,7 @@ class _Filmed:
         for number, episode in enumerate(self.episodes(Tally())):
             seen = (_Noise(number),)
             small = SourceEpisode(episode.id, episode.instruction, episode.states, seen, scene=episode.scene)
-            result, _ = prepare_episode(small, NEAR, CameraView.parse("exo"))
+            result = prepare_episode(small, NEAR, CameraView.parse("exo"), Tally())
             assert result is not None
             yield replace(result, episode=episode)
 

@@ -39,7 +39,7 @@ def _ratio() -> float:
 
     def by_hand() -> None:
         kept.append(action)
-        now = env.step(senses.act(action, env.steps))
+        now = env.step(senses.act(action, len(kept)))
         senses.observe(now)
         env.succeeded()
 

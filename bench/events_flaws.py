@@ -49,7 +49,7 @@ def _judged(policy: str, planted: Flaw) -> Figure:
     )
 
 
-def _found(policy: str, file: Path) -> set[Flaw]:
+def _found(policy: str, file: Path) -> set[str]:
     """Return the flaws reported for a run."""
     specs = load_experiment("events").only(CONDITIONS).plan(tasks.resolve(TASKS), SEEDS)
     runner = EpisodeRunner(WorkerConfig(policy))

@@ -13,7 +13,7 @@ from assay.episodes import EpisodeSpec, task_of
 from assay.errors import AssayError
 from assay.experiments import load_experiment
 from assay.experiments.factors import changes_to
-from assay.runs.certificates import Certificate, CertificateCache, CertifiedPlan, ClaimVerdict, missing
+from assay.runs.certificates import Certificate, CertificateCache, ClaimVerdict, admit, claims
 from assay.runs.store import Store
 from assay.sim.compile import compile_scene
 from assay.sim.packs.registry import load_pack
@@ -35,7 +35,8 @@ def _planning() -> Figure:
         for name in PLANNED:
             experiment = load_experiment(name)
             with Store.writing(Path(folder) / f"{name}.assay") as store:
-                count += store.plan(experiment.plan(tasks.resolve(experiment.tasks), experiment.seeds))
+                store.plan(experiment.plan(tasks.resolve(experiment.tasks), experiment.seeds))
+                count += store.planned
     what = f"planning all of {' and '.join(PLANNED)} for {len(tasks.resolve('all'))} tasks"
     return Figure(what, time.perf_counter() - start, "s", 60.0, note=f"{count} episodes")
 
@@ -49,14 +50,14 @@ def _serving() -> Figure:
         CertificateCache(Path(folder) / "certificates.sqlite") as cache,
         Store.writing(Path(folder) / "x.assay") as store,
     ):
-        for each in missing(experiment.plan(chosen, experiment.seeds), cache):
-            cache.add(each, Certificate(ClaimVerdict.SOLVED, 100))
+        for claim in claims(experiment.plan(chosen, experiment.seeds)):
+            cache.add(claim, Certificate(ClaimVerdict.SOLVED, 100))
         start = time.process_time()
-        assert not missing(experiment.plan(chosen, experiment.seeds), cache)
-        count = store.plan(
-            CertifiedPlan(cache, experiment.limit).admit(experiment.plan(chosen, experiment.seeds))
-        )
-        seconds = time.process_time() - start
+        specs = list(experiment.plan(chosen, experiment.seeds))
+        assert all(cache.get(claim) is not None for claim in claims(specs))
+        admitted, _ = admit(specs, cache, experiment.limit)
+        store.plan(admitted)
+        seconds, count = time.process_time() - start, store.planned
     what = "planning a certified episode, processor time"
     return Figure(what, 1e3 * seconds / count, "ms", 1.0, note=f"{count} episodes of x, {seconds:.1f} s")
 

@@ -1,8 +1,13 @@
-"""A measured value and its target."""
+"""A measured value and its target; measurements in a new process."""
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import scipy
 
@@ -53,3 +58,23 @@ def exact_interval(hits: int, count: int) -> tuple[float, float]:
     """Return Clopper and Pearson's exact 95 % interval of a share."""
     interval = scipy.stats.binomtest(hits, count).proportion_ci(method="exact")
     return float(interval.low), float(interval.high)
+
+
+def call_in_new_process(function: Callable[..., Sequence[float]], *arguments: object) -> list[float]:
+    """Call a function of a bench module in a new interpreter, whose memory is the function's; arguments arrive as text.
+
+    Raises CalledProcessError if it fails; its traceback is on standard error.
+    """
+    script = f"import sys, {function.__module__} as bench; print(*bench.{function.__name__}(*sys.argv[1:]))"
+    words = [sys.executable, "-c", script, *map(str, arguments)]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
+    return [float(word) for word in done.stdout.split()]
+
+
+def peak_memory() -> float:
+    """Return the largest amount of memory that this process has held, in MB; needs Linux.
+
+    `getrusage` would include the memory of the process that started it.
+    """
+    (peak,) = re.findall(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    return int(peak) / 1024

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 import tempfile
+import time
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from assay import tasks
+from assay.extensions.interop.importing.libero_para import import_libero_para
 from assay.perturb.words.grid.cells import CELLS
 from assay.tasks.formats.libero_para import COLUMNS, SUITE, official
-from bench.figure import Figure
+from bench.figure import Figure, call_in_new_process, peak_memory
 
 WORDINGS, SEEDS = 4_092, range(7, 12)
 STEPS = (200, 300)
@@ -23,36 +23,28 @@ STEPS = (200, 300)
 KINDS = 100
 """Number of distinct trajectories that the logs repeat."""
 
-_IMPORT = """
-import resource, sys, time
-from pathlib import Path
-start = time.perf_counter()
-from assay.extensions.interop.importing.libero_para import import_libero_para
-logs, metadata, out = map(Path, sys.argv[1:])
-(done,) = import_libero_para([logs], metadata, out)
-assert done.paths == done.episodes
-usage = resource.getrusage(resource.RUSAGE_SELF)
-print(done.episodes, time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
-"""
-
 
 def measure() -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         logs, metadata = Path(folder) / "logs", Path(folder) / "metadata.csv"
         _write(logs, metadata)
-        told = subprocess.run(
-            [sys.executable, "-c", _IMPORT, str(logs), str(metadata), str(Path(folder) / "run.assay")],
-            capture_output=True,
-            text=True,
-            check=True,
+        episodes, seconds, busy, memory = call_in_new_process(
+            _import, logs, metadata, Path(folder) / "run.assay"
         )
-    episodes, seconds, busy, memory = map(float, told.stdout.split())
     assert episodes == WORDINGS * len(SEEDS)
     what = f"importing {episodes:.0f} logged episodes with trajectories"
     return [
         Figure(f"{what}: time on one processor", busy, "s", 60.0, note=f"{seconds:.0f} s wall-clock time"),
         Figure(f"{what}: memory", memory, "MB", 2000.0),
     ]
+
+
+def _import(logs: str, metadata: str, out: str) -> tuple[float, ...]:
+    """Import logs; return episodes, seconds, processor seconds, and memory in MB."""
+    start = time.perf_counter()
+    (done,) = import_libero_para([Path(logs)], Path(metadata), Path(out))
+    assert done.paths == done.episodes
+    return done.episodes, time.perf_counter() - start, time.process_time(), peak_memory()
 
 
 def _write(logs: Path, metadata: Path) -> None:

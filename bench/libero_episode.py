@@ -33,7 +33,7 @@ env = OffScreenRenderEnv(
     camera_widths=256,
 )
 env.seed(0)
-found = {}
+found: dict[str, list[np.ndarray]] = {}
 
 
 def keep(seen):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,11 +13,13 @@ import numpy as np
 
 from assay import tasks
 from assay.episodes import Episode, EpisodeSpec, Label, Outcome, Trajectory
+from assay.measures.measure import profile
 from assay.measures.memory.paths import POINTS, distances
+from assay.measures.result import Missing
 from assay.perturb import Say
 from assay.perturb.words.grid.cells import CELLS
 from assay.runs.store import Store
-from bench.figure import Figure
+from bench.figure import Figure, call_in_new_process, peak_memory
 
 WORDINGS, SEEDS = 4_092, range(7, 12)
 PATHS = 143_000
@@ -29,30 +28,15 @@ STEPS = 200
 KINDS = 40
 """Number of distinct episodes that a run repeats."""
 
-_PROFILE = """
-import json, resource, sys, time
-from pathlib import Path
-from assay.measures import Missing, profile
-from assay.runs.store import Store
-
-start = time.perf_counter()
-with Store.reading(Path(sys.argv[1])) as store:
-    found = profile(store, with_paths=sys.argv[2] == "paths")
-text = json.dumps(found.as_json())
-assert not isinstance(found.pride, Missing) and not isinstance(found.drops, Missing)
-assert isinstance(found.failures, Missing) == (sys.argv[2] != "paths")
-print(found.done, time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-"""
-
 
 def measure() -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         para, large = Path(folder) / "para.assay", Path(folder) / "large.assay"
         _write(para, _plan(WORDINGS, SEEDS), trajectories=True)
         _write(large, _plan(WORDINGS, range(-(-LARGE // (WORDINGS + 10)))), trajectories=False)
-        done, seconds, _ = _told(_PROFILE, str(para), "paths")
+        done, seconds, _ = call_in_new_process(_profile, para, "paths")
         assert done >= WORDINGS * len(SEEDS)
-        many, slow, memory = _told(_PROFILE, str(large), "none")
+        many, slow, memory = call_in_new_process(_profile, large, "")
         assert many >= LARGE
     return [
         Figure(f"all measures of {done:.0f} episodes with trajectories", seconds, "s", 60.0),
@@ -129,12 +113,12 @@ def _episode(rng: np.random.Generator) -> Episode:
     )
 
 
-def _told(script: str, *arguments: str) -> list[float]:
-    done = subprocess.run(
-        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
-    )
-    return [float(word) for word in done.stdout.split()]
-
-
-if __name__ == "__main__":
-    print(json.dumps([figure.as_json() for figure in measure()], indent=1))
+def _profile(run: str, with_paths: str) -> tuple[float, ...]:
+    """Compute all measures; return episodes, seconds, and memory in MB."""
+    start = time.perf_counter()
+    with Store.reading(Path(run)) as store:
+        found = profile(store, with_paths=bool(with_paths))
+    found.as_json()
+    assert not isinstance(found["pride"], Missing) and not isinstance(found["drops"], Missing)
+    assert isinstance(found["failures"], Missing) == (not with_paths)
+    return found.done, time.perf_counter() - start, peak_memory()

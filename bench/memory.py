@@ -71,7 +71,8 @@ def _run(
     """Return the index of a policy that replays a fraction of its perturbed episodes, with small variations."""
     rng = np.random.default_rng(seed)
     places = rng.uniform(-0.25, 0.25, size=(TASKS, 2, 3)) + np.array([0.0, 0.0, 0.3])
-    rows, hands = [], {}
+    rows: list[dict[str, object]] = []
+    hands = {}
     for task in range(TASKS):
         for start in range(SEEDS):
             stands = places[task, 0] + rng.normal(scale=0.005, size=3)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import importlib.util
 import os
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from rich.console import Console
@@ -18,17 +17,20 @@ from rich.console import Console
 from assay import tasks
 from assay.episodes import Episode, EpisodeSpec
 from assay.errors import RenderingError
-from assay.experiments import load_experiment
-from assay.runs.display import Display
+from assay.experiments import Experiment, Variant, load_experiment
+from assay.perturb import Say
+from assay.runs import display
+from assay.runs.display import RunDisplay
 from assay.runs.driver import drive
-from assay.runs.executor import Done, EpisodeRunner, Event, Executor, Source, WorkerConfig
+from assay.runs.executor import Done, EpisodeRunner, Event, Executor, WorkerConfig
 from assay.runs.local import LocalProcesses
 from assay.runs.on_ray import RayActors
+from assay.runs.schedulers.plan import Scheduler
 from assay.runs.store import Store
 from assay.sim import Observation, gl
 from assay.sim.render import CAMERAS
 from assay.tasks import Instruction
-from bench.figure import Figure
+from bench.figure import Figure, call_in_new_process, peak_memory
 
 TASKS = "libero_goal/0,libero_goal/5,libero_goal/7,libero_spatial/0,libero_object/0"
 """Short episodes, which make the overhead most visible."""
@@ -108,7 +110,7 @@ class _Here:
         self._stage = EpisodeRunner(orders)
         self.inside = 0.0
 
-    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+    def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         latest = None
         while batch := source.take(latest):
             for number, spec in batch:
@@ -127,64 +129,52 @@ def _overhead() -> Figure:
         Path(os.devnull).open("w") as nowhere,
         Store.writing(Path(folder) / "run.assay") as store,
     ):
+        terminal = Console(file=nowhere, force_terminal=True, width=120)
         store.plan(_plan(100))
-        with Display(store, 100, console=Console(file=nowhere, force_terminal=True, width=120)) as display:
-            assert drive(store, executor, watch=display.update).left == 0
+        with patch.object(display, "errors", terminal), RunDisplay() as shown:
+            shown.began(store, store.planned)
+            assert drive(store, executor, watch=shown.episode).left == 0
     whole = time.perf_counter() - start
     what = "time for planning, storing and progress display / time of a run of short episodes"
     return Figure(what, 100 * (whole - executor.inside) / whole, "%", 3.0)
 
 
-_PLANNING = """
-import resource, sys, time
-from pathlib import Path
-from assay import tasks
-from assay.perturb import Say
-from assay.runs.store import Store
-from assay.experiments import Experiment,Variant
+def _plan_large(path: str, episodes: str) -> tuple[float, ...]:
+    """Plan many episodes; return their number, seconds, and memory in MB."""
+    wordings = [
+        Variant(f"para/{number}", (Say(f"wording {number}"),), {"wording": number, "pd": number / 10})
+        for number in range(9)
+    ]
+    chosen = tasks.resolve("all")
+    seeds = range(-(-int(episodes) // (len(chosen) * (len(wordings) + 1))))
+    start = time.perf_counter()
+    with Store.writing(Path(path)) as store:
+        store.plan(Experiment("large", "", variants=lambda task: wordings).plan(chosen, seeds))
+        planned = len(store.todo())
+    return planned, time.perf_counter() - start, peak_memory()
 
-wordings = [Variant(f"para/{i}", (Say(f"wording {i}"),), {"wording": i, "pd": i / 10}) for i in range(9)]
-chosen = tasks.resolve("all")
-seeds = range(-(-int(sys.argv[2]) // (len(chosen) * (len(wordings) + 1))))
-start = time.perf_counter()
-with Store.writing(Path(sys.argv[1])) as store:
-    planned = store.plan(Experiment("large", "", variants=lambda task: wordings).plan(chosen, seeds))
-    waiting = len(store.todo())
-print(planned, time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-"""
 
-_OPENING = """
-import sys, time
-from pathlib import Path
-from assay.runs.store import Store
-
-start = time.perf_counter()
-with Store.reading(Path(sys.argv[1])) as store:
-    rows = len(store.frame())
-print(rows, time.perf_counter() - start)
-"""
+def _open_large(path: str) -> tuple[float, ...]:
+    """Read the table of a run's episodes; return their number and seconds."""
+    start = time.perf_counter()
+    with Store.reading(Path(path)) as store:
+        rows = len(store.frame())
+    return rows, time.perf_counter() - start
 
 
 def _large() -> list[Figure]:
     """Measure each in a new process; memory includes all imports."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.assay"
-        planned, seconds, memory = _told(_PLANNING, str(path), str(LARGE))
+        planned, seconds, memory = call_in_new_process(_plan_large, path, LARGE)
         _fill(path)
-        opened, opening = _told(_OPENING, str(path))
+        opened, opening = call_in_new_process(_open_large, path)
     assert planned == opened >= LARGE
     return [
         Figure(f"a plan of {LARGE} episodes: time", seconds, "s", 10.0),
         Figure(f"a plan of {LARGE} episodes: memory", memory, "MB", 1000.0),
         Figure(f"opening a run of {LARGE} episodes", opening, "s", 3.0),
     ]
-
-
-def _told(script: str, *arguments: str) -> list[float]:
-    done = subprocess.run(
-        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
-    )
-    return [float(word) for word in done.stdout.split()]
 
 
 def _fill(path: Path) -> None:

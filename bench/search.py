@@ -143,7 +143,7 @@ def repeats(kind: str, budget: int, *, guided: bool) -> tuple[Repeat, ...]:
         reach = float(stream("bench", "reach", repeat).uniform(0.02, 0.44))
         searched = ThresholdSearch(len(LADDER), budget)
         if not guided:
-            searched.evidence.next = _random_rungs(repeat)  # type: ignore[method-assign]
+            searched.evidence.next = _random_rungs(repeat)  # type: ignore[method-assign, assignment]
         episodes = settle(searched, policy(kind, reach, repeat), solvable(kind, reach, repeat))
         ends, true = searched.evidence.interval or (-1, -1), truth(kind, reach)
         low = LADDER[ends[0] - 1] if ends[0] > 0 else 0.0
@@ -294,7 +294,8 @@ def draw(path: Path) -> None:
 def _one_search(axes: object) -> None:
     """Draw a search for a policy with a threshold of 0.21 m and lapses: episodes, and remaining interval."""
     searched, reach = ThresholdSearch(len(LADDER), 75), 0.21
-    rule, played, ends = policy("with lapses", reach, 3), [], []
+    rule, played = policy("with lapses", reach, 3), []
+    ends: list[tuple[int, int]] = []
 
     def watched(item: Item) -> bool | None:
         won = rule(item)

@@ -22,7 +22,7 @@ from assay.perturb.world.ground import movable
 from assay.sim import visibility as planned_view
 from assay.sim.compile import compile_scene
 from assay.sim.packs.registry import load_pack, planning_pack
-from assay.sim.render import CAMERAS
+from assay.sim.render import CAMERAS, FIRST_ENTITY
 from assay.sim.simulation import Simulation
 from assay.sim.visibility import IMAGE_PIXELS, MIN_FRACTION, PIXELS, planned_visibility
 from assay.support.streams import stream
@@ -112,8 +112,9 @@ def _seen(spec: EpisodeSpec, original: Task) -> Iterator[Seen]:
             each: world.renderer.segmentation(moment, each, IMAGE_PIXELS, IMAGE_PIXELS) for each in CAMERAS
         }
         groups = world.model.geom_group.copy()
+        labels = {entity.name: FIRST_ENTITY + number for number, entity in enumerate(task.scene.entities)}
         for name in sorted(added | about):
-            label = world.compiled.labels.index(name)
+            label = labels[name]
             body = world.compiled.entities[name].body
             mine = [_below(world.model, int(each), body) for each in world.model.geom_bodyid]
             world.model.geom_group[:] = np.where(mine, groups, HIDDEN)

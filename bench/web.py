@@ -130,8 +130,8 @@ def _videos(folder: Path) -> list[Figure]:
         opened = [_shown(ui, spec.key) for spec in specs[:OPENED]]
         peak, ended = _Peak(ui), 0
         with peak, ThreadPoolExecutor(PARALLEL) as pool:
-            for told in pool.map(lambda spec: _drawn(ui, spec.key), specs):
-                ended += told["state"] == "ready"
+            for is_rendered in pool.map(lambda spec: _wait(ui, spec.key), specs):
+                ended += is_rendered
     return [
         Figure(
             "time until a video of 300 steps can be played, median of 5", statistics.median(opened), "s", 2.0
@@ -151,26 +151,25 @@ def _filming(folder: Path) -> EpisodeRunner:
     return EpisodeRunner(WorkerConfig("random", videos=folder, video_successes=True))
 
 
-def _told(ui: _Ui, key: str) -> dict[str, object]:
-    told: dict[str, object] = json.loads(ui.get(f"/runs/videos.assay/episodes/{key}/video")[0])
-    assert told["state"] != "failed", told
-    return told
+def _state(ui: _Ui, key: str) -> str:
+    return str(json.loads(ui.get(f"/runs/videos.assay/episodes/{key}/video")[0])["state"])
 
 
 def _shown(ui: _Ui, key: str) -> float:
     """Return the seconds from opening an episode page until its video can be played."""
     begun = time.perf_counter()
     ui.get(f"/runs/videos.assay/episodes/{key}")
-    while _told(ui, key)["video"] is None:
+    while (state := _state(ui, key)) != "ready":
+        assert state != "failed", key
         time.sleep(0.05)
     return time.perf_counter() - begun
 
 
-def _drawn(ui: _Ui, key: str) -> dict[str, object]:
-    """Wait for a playable video."""
-    while (told := _told(ui, key))["video"] is None:
+def _wait(ui: _Ui, key: str) -> bool:
+    """Return whether a video was rendered, as soon as that is known."""
+    while (state := _state(ui, key)) not in ("ready", "failed"):
         time.sleep(1.0)
-    return told
+    return state == "ready"
 
 
 class _Peak:

@@ -84,6 +84,20 @@ def test_commands_and_options_exist(page: Path):
 
 
 @every_page
+def test_benchmarks_exist(page: Path):
+    """Sections after `python -m bench`, modules such as `bench.kills` that can be run, and their options."""
+    text = page.read_text(encoding="utf-8")
+    for module, words in re.findall(r"python -m ((?:bench|fuzz)[\w.]*)([^`\n#]*)", text):
+        file = ROOT.joinpath(*module.split("."))
+        file = file / "__main__.py" if file.is_dir() else file.with_suffix(".py")
+        source = file.read_text(encoding="utf-8")
+        assert '__name__ == "__main__"' in source, module
+        arguments = words.split()
+        for argument in arguments if module == "bench" else filter(lambda word: word[0] == "-", arguments):
+            assert f'"{argument}"' in source, f"{module} {argument}"
+
+
+@every_page
 def test_links_lead_somewhere(page: Path):
     prose = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for link in re.findall(r"\]\(([^)]+)\)", prose):
