@@ -112,6 +112,7 @@ def test_a_selection_names_tasks_suites_or_all(selection: str, ids: list[str]):
         ("", "no task selected"),
         ("libero_objects", "unknown task or suite 'libero_objects'; did you mean 'libero_object'?"),
         ("libero_goal/0,al", "unknown task or suite 'al'; did you mean 'all'?"),
+        ("x" * 6000, "unknown task or suite 'x"),  # longer than the name of a file may be
     ],
 )
 def test_an_unknown_selection_is_rejected_with_the_nearest_valid_one(selection: str, message: str):

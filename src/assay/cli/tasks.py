@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import groupby
@@ -177,7 +178,9 @@ def _load(task_id: str) -> tuple[Task, tuple[bddl.Note, ...]]:
     from assay.tasks import bddl
 
     is_ours = Path(task_id).suffix.lower() == ".json"
-    if task_id.lower().endswith(".bddl") or (Path(task_id).is_file() and not is_ours):
+    # Unlike pathlib's, this function returns False for names that are too long.
+    is_file = os.path.isfile(task_id)  # noqa: PTH113
+    if task_id.lower().endswith(".bddl") or (is_file and not is_ours):
         document = bddl.read_document(task_id)
         return document.task, document.warnings
     return tasks.load(task_id), ()

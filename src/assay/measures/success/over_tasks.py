@@ -59,11 +59,11 @@ def _collect(run: RunData) -> Iterator[Generalised]:
     if not isinstance(over, Missing) and over.over_tasks is not None:
         yield Generalised("overestimation", over.tasks, over.overestimation, over.interval, over.over_tasks)
     memory = run.attempt(MEMORISATION)
-    if not isinstance(memory, Missing) and memory.overall.over_tasks is not None:
-        index = memory.overall
+    if not isinstance(memory, Missing) and (index := memory.overall).over_tasks is not None:
         yield Generalised("memorisation index", index.tasks, index.index, index.interval, index.over_tasks)
     factors = run.attempt(ATTRIBUTION)
     if not isinstance(factors, Missing):
+        rows: list[tuple[str, float, Interval | None, Interval | None]]
         rows = [("all factors", factors.drop, factors.drop_interval, factors.drop_over_tasks)]
         rows += [(share.factor, share.loss, share.interval, share.over_tasks) for share in factors.shares]
         for name, loss, interval, over_tasks in rows:

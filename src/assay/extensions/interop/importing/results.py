@@ -193,12 +193,18 @@ def _write(evaluations: list[Evaluation], policy: str, out: Path) -> ImportedRun
         if not 0 <= episode.trial <= LARGEST:
             raise ReleaseError(f"{task}: trial {episode.trial}; expected 0 to {LARGEST}")
         spec = _spec(episode, evaluation.stored, mixed)
-        if spec.key in planned:
+        try:
+            key = spec.key
+        except UnicodeEncodeError:
+            raise ReleaseError(
+                f"{condition!a}: {task!a}: the names are not valid Unicode"
+            ) from None
+        if key in planned:
             raise ReleaseError(
                 f"{condition}: {task}, trial {episode.trial} occurs twice; pass files of different conditions as "
                 "CONDITION=FILE"
             )
-        planned[spec.key] = spec, episode.episode
+        planned[key] = spec, episode.episode
     settings: dict[str, object] = {}
     for evaluation in evaluations:
         settings |= {name: value for name, value in evaluation.settings.items() if value not in (None, "")}
