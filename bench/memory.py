@@ -90,6 +90,7 @@ def _run(
                         "id": identity,
                         "task": f"task/{task}",
                         "seed": start,
+                        "start": start,
                         "condition": f"c{number}" if number else "control",
                         "outcome": "failure" if number else "success",
                         "truth": json.dumps({f"On thing_{task} place_{task}": []}),
