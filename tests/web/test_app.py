@@ -292,15 +292,15 @@ def busy(library: Path) -> Iterator[tuple[str, threading.Event]]:
         thread.join(60)
 
 
-def test_a_client_cannot_occupy_all_threads_of_the_app(busy: tuple[str, threading.Event]):
+def test_requests_cannot_occupy_all_threads_of_the_app(busy: tuple[str, threading.Event]):
     address, go = busy
 
-    def request() -> HTTPConnection:
-        connection = HTTPConnection(address, timeout=60)
+    def request(number: int) -> HTTPConnection:
+        connection = HTTPConnection(address, timeout=60, source_address=(f"127.0.0.{1 + number % 2}", 0))
         connection.request("GET", f"{RUN}/finding")
         return connection
 
-    connections = [request() for _ in range(MAX_REQUESTS + 3)]
+    connections = [request(number) for number in range(MAX_REQUESTS + 3)]
     ready: list[socket.socket] = []
     while len(ready) < 3:  # those above the limit are answered while the others wait
         ready, _, _ = select.select([connection.sock for connection in connections], [], [], 60)

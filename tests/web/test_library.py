@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,21 @@ def write(path: Path, number: int) -> None:
         for episode in range(9):
             outcome = Outcome.SUCCESS if (number + 1) * 37 >> episode & 1 else Outcome.FAILURE
             store.append(episode + 1, Episode(outcome, 1, no_trajectory()))
+
+
+def test_a_run_that_cannot_be_rated_does_not_hide_the_others(tmp_path: Path):
+    for number in range(3):
+        write(tmp_path / f"{number}.assay", number)
+    for statement in (
+        "UPDATE sqlite_master SET sql = replace(sql, 'condition TEXT NOT NULL', 'condition TEXT')",
+        "UPDATE specs SET condition = NULL",
+    ):
+        with closing(sqlite3.connect(tmp_path / "1.assay")) as db, db:
+            db.execute("PRAGMA writable_schema = 1")
+            db.execute(statement)
+    lines = {line.name: line for line in Library(tmp_path).summaries()}
+    assert lines["1"].problem.startswith("it cannot be rated: ") and not lines["1"].link
+    assert all(lines[name].rate and lines[name].link for name in "02")
 
 
 def test_a_name_that_is_not_utf8_is_listed_with_the_reason(tmp_path: Path):

@@ -15,6 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 from assay.episodes import LIBERO, Episode, EpisodeSpec, Outcome, Policy, load_world, no_trajectory, rollout
 from assay.errors import AssayError, one_line, short_traceback
 from assay.policies.registry import close_policy, load_policy
+from assay.policies.remote.client import RemotePolicy
 from assay.runs.schedulers.plan import Scheduler
 from assay.support.plugins import import_module
 from assay.support.trust import module_of, trust
@@ -40,6 +41,8 @@ class WorkerConfig:
     """Folder of stored initial states, if not the default one."""
     plugins: tuple[str, ...] = ()
     """Plugin modules, and addresses that specs may name, which are imported before the policy is loaded."""
+    relay: str = ""
+    """Socket of the run's relay that joins the requests of its workers; empty if there is none."""
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -57,6 +60,9 @@ class EpisodeRunner:
             import_module(module_of(name))
         self._config = config
         self._policy, self._owns_policy = policy or load_policy(config.policy, config.world), policy is None
+        if config.relay:
+            assert isinstance(self._policy, RemotePolicy)
+            self._policy.use_relay(config.relay)
         self._env = load_world(config.world).open(config.states)
 
     def run(self, spec: EpisodeSpec, alive: Callable[[], None] = lambda: None) -> Episode:

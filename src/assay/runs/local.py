@@ -34,17 +34,17 @@ class LocalProcesses(WorkerPool):
 
     def __init__(self, config: WorkerConfig, workers: int, *, timeout: float = 1800.0) -> None:
         super().__init__(config, workers, timeout)
-        self._address = config.policy
+        self._relay = ""
         self._failed_starts = 0
 
     def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See `Executor`."""
-        with _open_relay(self._config) as self._address:
+        with _open_relay(self._config) as self._relay:
             yield from super().execute(source, stopping)
 
     def _start(self) -> Worker:
         ours, theirs = processes.context().Pipe()
-        config = replace(self._config, policy=self._address)
+        config = replace(self._config, relay=self._relay)
         process = processes.start(_work, theirs, config, variables=config.variables)
         theirs.close()
         return Worker(process, ours)
@@ -137,15 +137,15 @@ def _work(pipe: Connection, config: WorkerConfig) -> None:
 
 @contextmanager
 def _open_relay(config: WorkerConfig) -> Iterator[str]:
-    """Yield the policy's address for the workers, which use a relay if it has ``batch=``. Raises PolicyError."""
+    """Yield the socket of a relay if the policy's address has ``batch=``, otherwise nothing. Raises PolicyError."""
     address = config.policy
     client = world_servers(config.world).get(address.partition("://")[0])
     if client is None or "batch=" not in address:
-        yield address
+        yield ""
         return
     policy: RemotePolicy = import_object(client)(address)
     if policy.batches is None:  # batch=1
-        yield address
+        yield ""
         return
     with Relay(policy, policy.address.options.batch) as socket:
-        yield f"{address}&relay={socket}"
+        yield socket

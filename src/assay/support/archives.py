@@ -8,6 +8,7 @@ import math
 import zipfile
 import zlib
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -67,13 +68,13 @@ def read_npy(content: bytes) -> np.ndarray:
     return array
 
 
-def read_npz(path: Path, *names: str) -> dict[str, np.ndarray]:
-    """Return the arrays in an ``.npz`` file by name, or only those in ``names``.
+def read_npz(file: Path | BinaryIO, *names: str) -> dict[str, np.ndarray]:
+    """Return the arrays in an ``.npz`` file, given by its path or open, by name, or only those in ``names``.
 
     Raises ValueError or OSError if the file cannot be read.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             sizes = {member.filename.removesuffix(".npy"): member.file_size for member in archive.infolist()}
             wanted = [name for name in sizes if not names or name in names]
             if sum(sizes[name] for name in wanted) > MAX_ARCHIVE_BYTES:

@@ -7,7 +7,6 @@ import logging
 import os
 import socket
 import sqlite3
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -40,7 +39,7 @@ HEADERS = {
 """Default headers of all responses."""
 
 MAX_REQUESTS = 16
-"""Maximum number of requests of a client that are processed at the same time; a browser sends six."""
+"""Maximum number of requests that are processed at the same time; a browser sends six."""
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +52,7 @@ def application(library: Library, replays: Replays) -> FastAPI:
     """Return the web app for a folder of runs."""
     app = FastAPI(title="Assay", openapi_url=None)
     app.state.site = Site(library, replays)
-    app.state.active = Counter[str]()
+    app.state.active = 0
     app.include_router(pages.router)
     app.include_router(episodes.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
@@ -76,16 +75,15 @@ async def _limit_work(request: Request, respond: Callable[[Request], Awaitable[R
         return await respond(request)
     if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return render_page(request, "other_site.html", status=HTTPStatus.FORBIDDEN.value)
-    active: Counter[str] = request.app.state.active
-    client = request.client.host if request.client else ""
-    if active[client] >= MAX_REQUESTS:
+    state = request.app.state
+    if state.active >= MAX_REQUESTS:
         message = f"{MAX_REQUESTS} requests are being processed; try again in a moment."
         return _error_page(request, HTTPException(HTTPStatus.SERVICE_UNAVAILABLE.value, message))
-    active[client] += 1
+    state.active += 1
     try:
         return await respond(request)
     finally:
-        active[client] -= 1
+        state.active -= 1
 
 
 async def _add_headers(request: Request, respond: Callable[[Request], Awaitable[Response]]) -> Response:

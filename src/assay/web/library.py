@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.errors import AssayError, RunError
+from assay.errors import AssayError, RunError, one_line
 from assay.measures.clustering import shares
 from assay.measures.frames import ACTIONS, OBJECTS, START, pairs
 from assay.measures.result import Missing, attempt
@@ -163,11 +163,25 @@ def summarise_runs(files: Sequence[Path]) -> Iterator[tuple[Path, RunSummary]]:
         except (AssayError, sqlite3.Error, ValueError) as error:
             yield file, RunSummary("", problem=str(error).removeprefix(f"{file}: "))
         if batch and (rows > RATED_TOGETHER or place == len(files)):
-            rates = _rate([outcomes for _, outcomes in batch.values()])
-            for number, (read, (summary, _)) in enumerate(batch.items()):
-                control, rate = (rates.get((number, perturbed)) for perturbed in (False, True))
-                yield read, replace(summary, control=control, rate=rate)
+            yield from _rate_batch(batch)
             batch, rows = {}, 0
+
+
+def _rate_batch(batch: Mapping[Path, tuple[RunSummary, pl.DataFrame]]) -> Iterator[tuple[Path, RunSummary]]:
+    """Yield the summaries with their rates; a run whose outcomes cannot be rated has a problem."""
+    try:
+        rates = _rate([outcomes for _, outcomes in batch.values()])
+    except Exception as error:  # damaged outcomes raise errors of many kinds
+        if len(batch) > 1:  # rate each run alone, so that the others are listed
+            for file, run in batch.items():
+                yield from _rate_batch({file: run})
+        else:
+            for file in batch:
+                yield file, RunSummary("", problem=f"it cannot be rated: {one_line(error)}")
+        return
+    for number, (file, (summary, _)) in enumerate(batch.items()):
+        control, rate = (rates.get((number, perturbed)) for perturbed in (False, True))
+        yield file, replace(summary, control=control, rate=rate)
 
 
 def _read_summary(file: Path) -> tuple[RunSummary, pl.DataFrame]:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import io
 import json
+import sqlite3
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -167,6 +170,16 @@ def test_results_for_other_settings_or_in_a_damaged_file_are_not_used(tmp_path: 
         arrays = {"x": np.array(number)}
         with closing(Progress(file, settings)) as progress:
             assert (progress.recall("key", partial(dict, arrays)) or {})["x"] == recalled
+    huge = io.BytesIO()
+    with zipfile.ZipFile(huge, "w") as archive, archive.open("x.npy", "w") as member:
+        header = {"descr": "<f8", "fortran_order": False, "shape": (2**40,)}
+        np.lib.format.write_array_header_1_0(member, header)
+    for content in (b"", b"PK\x03\x04junk", huge.getvalue(), "text"):
+        with closing(sqlite3.connect(file)) as db, db:
+            db.execute("UPDATE results SET content = ?", (content,))
+        refused = pytest.raises(QuestionError, match=r"delete .* to start over")
+        with closing(Progress(file, "a")) as progress, refused:
+            progress.recall("key", dict)
     file.write_bytes(b"half of it")
     with pytest.raises(QuestionError, match=r"delete .* to start over"):
         Progress(file, "a")

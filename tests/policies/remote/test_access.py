@@ -109,8 +109,9 @@ def test_key_and_path_are_sent_and_a_wrong_key_is_reported(stub: Stub, monkeypat
 @pytest.fixture
 def key(monkeypatch: pytest.MonkeyPatch) -> str:
     """Key for a server, in the environment variable ROBOT_KEY."""
-    monkeypatch.setenv("ROBOT_KEY", "S3CRET-of-a-robot")
-    return "S3CRET-of-a-robot"
+    key = f"S3CRET-of-a-robot-{'0' * 34}"
+    monkeypatch.setenv("ROBOT_KEY", key)
+    return key
 
 
 def test_a_key_that_a_server_repeats_is_in_no_file_and_not_on_the_terminal(
@@ -152,22 +153,27 @@ def test_a_key_that_a_server_repeats_is_masked_in_every_error(
         hello = codec.decode(connection.recv())
         connection.send(codec.encode_vla_eval({"type": "x" * 30 + key, "payload": {}, "seq": hello["seq"]}))
 
+    def mistyped(connection: ServerConnection) -> None:
+        array = {b"__ndarray__": True, b"data": b"", b"dtype": key, b"shape": [0]}
+        connection.send(codec.encode_openpi({"actions": array}))
+
     def redirect(client: socket.socket) -> None:
         client.recv(65536)
         client.sendall(f"HTTP/1.1 302 No\r\nLocation: ws://h/?{key}\r\nContent-Length: 0\r\n\r\n".encode())
 
-    for scheme, place in (
-        ("openpi", stub(closing)),
-        ("vla-eval", stub(odd)),
-        ("openvla-oft", http(replying(f"{'x' * 190}{key}".encode(), status=500))),
-        ("openpi", tcp(redirect)),
+    for scheme, place, shown in (
+        ("openpi", stub(closing), "[key"),
+        ("vla-eval", stub(odd), "[key"),
+        ("openvla-oft", http(replying(f"{'x' * 190}{key}".encode(), status=500)), "[key"),
+        ("openpi", tcp(redirect), "[key"),
+        ("openpi", stub(mistyped), "text of 52 characters"),
     ):
         policy = load_client(f"{scheme}://{place}?key=ROBOT_KEY&wait=0&connect=0.3&timeout=5")
         with pytest.raises(RemoteError) as caught:
             policy.reset(TASK.instruction, SPEC)
             policy.act(observation)
         policy.close()
-        assert "[key" in str(caught.value) and key[:6] not in str(caught.value)
+        assert shown in str(caught.value) and key[:6] not in str(caught.value)
 
 
 def test_the_episode_determines_the_copy_of_the_server(stub: Stub):

@@ -45,6 +45,7 @@ def test_an_invalid_address_names_valid_ones():
         ("openpi://h:1?key=NO_SUCH_KEY", "key: expected the name of an environment variable"),
         ("openpi://a, b:1", "openpi://host:port"),
         ("openpi://h:1?unnorm_key=x", "has no option 'unnorm_key'"),
+        ("starvla://h:1?batch=2&relay=/tmp/socket", "has no option 'relay'"),
         ("openpi://me@h:1", "should be openpi://host:port"),
         ("openpi://h:port", "expected openpi://host:port"),
         ("openpi://[::1", "expected openpi://host:port"),

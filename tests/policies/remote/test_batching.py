@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from assay.policies.remote import codec
 from assay.policies.remote.batching import Relay
 from assay.policies.remote.client import load_client
 from assay.policies.remote.transport import ServerError
-from assay.runs.executor import WorkerConfig
+from assay.runs.executor import EpisodeRunner, WorkerConfig
 from assay.runs.local import _open_relay
 from assay.sim import Observation
 
@@ -43,9 +44,10 @@ def counting(seen: list[int]) -> Callable[[ServerConnection], None]:
     return handle
 
 
-def played(address: str, words: str, observation: Observation) -> float | str:
+def played(address: str, socket: str, words: str, observation: Observation) -> float | str:
     """Return the first number of the first action for an instruction, or the error message."""
     policy = load_client(address)
+    policy.use_relay(socket)
     try:
         policy.reset(Instruction(words), SPEC)
         return float(policy.act(observation)[0, 0])
@@ -64,8 +66,7 @@ def all_played(
     policy.convention.images(observation)  # drawn in this thread, as GL wants it
     relay = Relay(policy, len(words))
     with relay as socket, ThreadPoolExecutor(len(words)) as pool:
-        own = f"{address}&relay={socket}"
-        return list(pool.map(lambda each: played(own, each, observation), words))
+        return list(pool.map(lambda each: played(address, socket, each, observation), words))
 
 
 def test_a_joined_reply_is_split(stub: Stub, observation: Observation, monkeypatch: pytest.MonkeyPatch):
@@ -117,11 +118,15 @@ def test_gr00t_arrays_are_joined_along_the_batch_axis(
 
 
 def test_an_unreachable_server_is_reported_through_the_relay():
-    with (
-        _open_relay(WorkerConfig("starvla://127.0.0.1:9?batch=2&connect=0.2&timeout=1")) as address,
-        pytest.raises(PolicyError, match=r"^starvla://127.0.0.1:9: .*refused.*tried for 0.2 s"),
-    ):
-        load_client(address).reset(Instruction("go"), SPEC)
+    config = WorkerConfig("starvla://127.0.0.1:9?batch=2&connect=0.2&timeout=1")
+    with _open_relay(config) as socket:
+        for relay, reason in (
+            (socket, "Connection refused; tried for 0.2 s"),
+            (f"{socket}-2", "the run's relay does not answer"),
+        ):
+            policy = EpisodeRunner(replace(config, relay=relay))._policy
+            with pytest.raises(PolicyError, match=f"^starvla://127.0.0.1:9: {reason}"):
+                policy.reset(Instruction("go"), SPEC)
 
 
 def test_an_invalid_batch_size_is_rejected():

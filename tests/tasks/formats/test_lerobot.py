@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,8 @@ from scipy.spatial.transform import Rotation
 from assay.sim import Observation
 from assay.support.images import Orientation
 from assay.support.streams import stream
-from assay.tasks.formats.lerobot import robot_state
+from assay.tasks.formats import ReleaseError
+from assay.tasks.formats.lerobot import LerobotFolder, robot_state
 from assay.tasks.formats.lerobot_writer import (
     QUANTILES,
     ImageStats,
@@ -47,6 +50,30 @@ def test_the_state_is_position_axis_angle_and_fingers(observation: Observation):
 def test_the_angle_runs_to_a_full_turn(observation: Observation, quaternion: Any, turn: Any):
     seen = replace(observation, eef_quaternion=np.array(quaternion, dtype=float))
     np.testing.assert_allclose(robot_state(seen)[3:6], turn, atol=1e-6)
+
+
+@pytest.mark.parametrize("field", ["data_path", "video_path"])
+@pytest.mark.parametrize(
+    ("template", "reason"),
+    [
+        ("data/{episode_index:02000000000d}.parquet", "at most four digits"),
+        ("data/{episode_index:.20000d}.parquet", "at most four digits"),
+        ("data/{episode_index:{episode_index}d}.parquet", "at most four digits"),
+        ("data/{episode_index!r}.parquet", "at most four digits"),
+        ("data/{episode_index.__class__}.parquet", "unknown field"),
+        ("data/{episode}.parquet", "unknown field 'episode'; valid fields: chunk_index"),
+        ("data/{episode_index.parquet", "expected '}'"),
+        ("{episode_index:9999}" * 51, "1000 characters"),
+    ],
+)
+def test_file_name_templates_have_known_fields_of_limited_width(
+    tmp_path: Path, field: str, template: str, reason: str
+):
+    info = {"codebase_version": "v2.1", "fps": 10, "features": {}, field: template}
+    (tmp_path / "meta").mkdir()
+    (tmp_path / "meta/info.json").write_text(json.dumps(info))
+    with pytest.raises(ReleaseError, match=f"info.json.*{field}.*{reason}"):
+        LerobotFolder(tmp_path)
 
 
 def test_statistics_are_per_dimension():

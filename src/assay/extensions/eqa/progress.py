@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from assay.extensions.eqa.question import QuestionError
+from assay.support.archives import read_npz
 from assay.support.files import KeyValues
 
 Arrays = dict[str, np.ndarray]
@@ -32,8 +33,7 @@ class Progress:
         with self._naming_the_file():
             row = self._results.get(digest)
             if row is not None:
-                with np.load(io.BytesIO(row[0]), allow_pickle=False) as stored:
-                    return dict(stored)
+                return read_npz(io.BytesIO(row[0]))
         arrays = compute()
         if arrays is not None:
             content, values = io.BytesIO(), dict[str, Any](arrays)
@@ -50,7 +50,7 @@ class Progress:
     def _naming_the_file(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, OSError, ValueError) as error:
+        except (sqlite3.Error, OSError, ValueError, TypeError) as error:
             raise QuestionError(
                 f"{self._file} cannot be used: {error}; delete {self._file.parent} to start over"
             ) from None

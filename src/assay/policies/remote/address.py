@@ -44,8 +44,6 @@ class ServerOptions:
     """Environment variable that contains the key sent as ``Authorization: Bearer ...`` (vLLM)."""
     batch: Annotated[int, Field(ge=1, le=64)] = 1
     """Maximum number of requests from several workers that are sent as one batch (starVLA, GR00T)."""
-    relay: str = ""
-    """Socket of the relay that joins the requests; set by a run, not by the user."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,13 +80,16 @@ class RemotePolicy(ABC):
         """Whether the most recent actions are absolute target poses."""
         self._turn = 0
         self._prompt = ""
-        relay = self.address.options.relay
-        self._transport = RelayTransport(self.address, relay) if relay else self.transport(self.address)
+        self._transport: Transport = self.transport(self.address)
 
     @property
     def waiting(self) -> int:
         """Number of steps at the start of an episode during which no actions are requested from the server."""
         return self.convention.wait
+
+    def use_relay(self, socket: str) -> None:
+        """Send requests through the relay of the run, at this socket, instead of directly to the server."""
+        self._transport = RelayTransport(self.address, socket)
 
     def connect(self) -> None:
         """Open a new connection and read the server's metadata. Raises RemoteError."""

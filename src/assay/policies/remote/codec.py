@@ -199,8 +199,8 @@ def _dtype(text: object) -> np.dtype[Any]:
     if isinstance(text, bytes):
         text = text.decode("ascii", "replace")
     if not isinstance(text, str) or not _NUMERIC.fullmatch(text):
-        shown = repr(text)[:40] if isinstance(text, str) else describe(text)
-        raise CodecError(f"an array has dtype {shown}; only numbers are supported")
+        shown = f"text of {len(text)} characters" if isinstance(text, str) else describe(text)
+        raise CodecError(f"an array's dtype is {shown}; only numbers are supported, such as '<f4'")
     try:
         return np.dtype(text)
     except TypeError:

@@ -262,7 +262,9 @@ class Client:
             content: Any = json.loads(data)
             reply = PROTOCOLS[self._endpoint.protocol].read(content)
             text, thoughts = (
-                self._without_key(part.encode("utf-8", "replace").decode())  # half a pair is no text
+                mask_key(
+                    part.encode("utf-8", "replace").decode(), self._endpoint.key
+                )  # half a pair is no text
                 for part in (reply.text, reply.thoughts)
             )
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
@@ -285,12 +287,8 @@ class Client:
 
     def _report(self, text: str) -> str:
         """Return an endpoint's message on one line, shortened and without the key."""
-        text = self._without_key(text)[:1000]
+        text = mask_key(text, self._endpoint.key)[:1000]
         return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:200]
-
-    def _without_key(self, text: str) -> str:
-        masked: str = mask_key(text, self._endpoint.key)
-        return masked
 
 
 class _BlockedError(Exception):

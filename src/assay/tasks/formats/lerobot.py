@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +14,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
-from pydantic import BaseModel, Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, JsonValue, TypeAdapter, ValidationError
 
 from assay.errors import AssayError, one_line
 from assay.tasks.checks import validation_reason
@@ -82,6 +84,25 @@ BROKEN = (
 """Exceptions that reading a damaged folder may raise."""
 Count = Annotated[int, Field(strict=True, ge=0, le=10**9)]
 Named = list[str | int | float | None]
+TEMPLATE_FIELDS = ("chunk_index", "file_index", "episode_chunk", "episode_index", "video_key")
+"""Fields of the templates for file names in ``info.json``."""
+_FORMAT = re.compile(r"\d{0,4}d?")
+"""Pattern for the format of a field; Python would allocate whatever width a format requests."""
+
+
+def _check_template(template: str) -> str:
+    """Raise ValueError for a template with unknown fields or formats."""
+    for _, name, spec, conversion in string.Formatter().parse(template):
+        if name is None:
+            continue
+        if name not in TEMPLATE_FIELDS:
+            raise ValueError(f"unknown field '{name[:40]}'; valid fields: {', '.join(TEMPLATE_FIELDS)}")
+        if conversion or not _FORMAT.fullmatch(spec or ""):
+            raise ValueError(f"the format of '{name}' should be a width of at most four digits, such as 06d")
+    return template
+
+
+Template = Annotated[str, Field(max_length=1000), AfterValidator(_check_template)]
 
 
 class _Feature(BaseModel, extra="allow"):
@@ -100,8 +121,8 @@ class _Info(BaseModel, extra="allow"):
     fps: Annotated[float, Field(gt=0, le=1e6)]
     features: dict[str, _Feature]
     chunks_size: Annotated[int, Field(ge=1, le=10**9)] = 1000
-    data_path: str = ""
-    video_path: str | None = None
+    data_path: Template = ""
+    video_path: Template | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,9 +196,7 @@ def _write(evaluations: list[Evaluation], policy: str, out: Path) -> ImportedRun
         try:
             key = spec.key
         except UnicodeEncodeError:
-            raise ReleaseError(
-                f"{condition!a}: {task!a}: the names are not valid Unicode"
-            ) from None
+            raise ReleaseError(f"{condition!a}: {task!a}: the names are not valid Unicode") from None
         if key in planned:
             raise ReleaseError(
                 f"{condition}: {task}, trial {episode.trial} occurs twice; pass files of different conditions as "
