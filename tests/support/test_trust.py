@@ -63,12 +63,12 @@ def run_naming(path: Path, module: str = "cleanup") -> Path:
 @pytest.mark.parametrize("registry", EVERY_REGISTRY, ids=lambda registry: registry.noun.replace(" ", "-"))
 def test_no_registry_resolves_an_address_that_only_a_file_names(registry: Registry, trap: Callable[[], bool]):
     with pytest.raises(
-        AssayError, match="not trusted here and was not loaded; to load it, run 'assay plugins trust"
+        AssayError, match=r"not trusted here and was not loaded; to run its code .* use 'assay plugins trust"
     ):
         registry["python:cleanup:call"]
     with pytest.raises(AssayError, match="not trusted"):
         registry["python:os:getcwd"]  # a module that is loaded already
-    with pytest.raises(AssayError, match="no module has this name"):
+    with pytest.raises(AssayError, match="there is no module"):
         registry["python:cleanup; rm -rf:call"]
     assert not trap()
 
@@ -109,10 +109,7 @@ def test_no_command_imports_what_a_run_names(words: tuple[str, ...], trap: Calla
     assert "Traceback" not in done.out + done.err
     assert not trap()
     if words == ("report", "RUN"):
-        line = (
-            "the plugin cleanup 1.2, which the run used, is not trusted here and was not loaded; to load it, run "
-            "'assay plugins trust cleanup'"
-        )
+        line = "the plugin cleanup 1.2, which the run used, is not trusted here and was not loaded; to run its code"
         assert line in " ".join(done.out.split()), done
 
 
@@ -167,7 +164,7 @@ def test_what_the_user_names_is_loaded(trap: Callable[[], bool]):
 def test_trust_in_a_module_lets_no_file_call_its_functions(trap: Callable[[], bool]):
     change_trusted(add=["cleanup"])
     assert is_trusted("cleanup") and not is_trusted("python:cleanup:call")
-    with pytest.raises(AssayError, match="run 'assay plugins trust python:cleanup:call'"):
+    with pytest.raises(AssayError, match="use 'assay plugins trust python:cleanup:call'"):
         world_of("libero_goal/1").digest("python:cleanup:call")
     assert not trap()
     change_trusted(remove=["cleanup"])
@@ -195,7 +192,9 @@ def test_modules_are_found_without_importing_their_packages(tmp_path: Path, monk
     (tmp_path / "outer").mkdir()
     (tmp_path / "outer" / "__init__.py").write_text("raise SystemExit")
     monkeypatch.chdir(tmp_path)
-    assert locate("outer.inner") == str(tmp_path / "outer" / "__init__.py")
+    assert locate("outer.inner") is None
+    (tmp_path / "outer" / "inner.py").touch()
+    assert locate("outer.inner") == str(tmp_path / "outer" / "inner.py")
     assert locate("no_such_module_anywhere") is None
 
 

@@ -16,7 +16,7 @@ from assay.episodes.policy import Policy, Privileged
 from assay.episodes.spec import EpisodeSpec
 from assay.episodes.stepwise import Stepwise
 from assay.episodes.world import Env
-from assay.errors import AssayError, PolicyError, one_line, short_traceback
+from assay.errors import AssayError, PolicyError, one_line, short_traceback, traceback_of
 
 T = TypeVar("T")
 
@@ -98,7 +98,7 @@ def _call(policy: object, step: int, call: Callable[..., T], *arguments: object)
         reason = one_line(str(error) if isinstance(error, AssayError) else error, 300)
         broken = PolicyError(f"{type(policy).__name__}, step {step}: {reason}")
         broken.transient = isinstance(error, PolicyError) and error.transient
-        broken.traceback = short_traceback(error)
+        broken.traceback = traceback_of(error) if isinstance(error, AssayError) else short_traceback(error)
         raise broken from error
 
 

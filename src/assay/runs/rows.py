@@ -52,7 +52,8 @@ SPEC = "key, experiment, condition, task, seed, scene, spec, labels"
 EPISODE = "outcome, instruction, steps, seconds, decisions, images, attempts, touched, moved, truth, error, transient"
 INVALID = """
 SELECT count(*) FROM specs LEFT JOIN episodes USING (id)
-WHERE NOT json_valid(spec) OR NOT json_valid(labels) OR NOT json_valid(coalesce(truth, '{}'))
+WHERE NOT (json_valid(spec) AND json_valid(labels) AND json_valid(coalesce(truth, '{}')))
+   OR json_type(labels) != 'object'
    OR coalesce(outcome, 'error') NOT IN ('success', 'failure', 'error')
 """
 """SQL query for the number of planned or recorded episodes that cannot be decoded."""
@@ -256,6 +257,10 @@ def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
     texts = [text for text in frame["labels"].unique().to_list() if text != "{}"]
     labels: list[dict[str, Label]] = [json.loads(text) for text in texts]
     for name, value in (item for label in labels for item in label.items()):
+        if isinstance(value, list | dict):
+            raise ValueError(
+                f"the label '{name[:40]}' is {value!s:.20}; expected a text, a number or a Boolean"
+            )
         low, high = _NUMBERS.get(name, (-MAX_LABEL, MAX_LABEL))
         if isinstance(value, int | float) and not low <= value <= high:
             raise ValueError(f"the label '{name[:40]}' is {str(value)[:20]}; expected {low:g} to {high:g}")

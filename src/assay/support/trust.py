@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import re
 from collections.abc import Iterable
 from importlib.machinery import ModuleSpec, PathFinder
@@ -22,6 +21,8 @@ from assay.errors import PluginError
 PYTHON = "python:"
 """Start of the address of an object in a module: ``python:module:object``."""
 _MODULE_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+SETTINGS = "plugins.json"
+"""Name of the file of permanent trust, in the user's folder of settings."""
 _named_by_user: set[str] = set()
 
 
@@ -44,10 +45,13 @@ def check_trusted(name: str, subject: str) -> None:
     ``subject`` begins the message: "the plugin mine 1.2, which the run used,".
     """
     if not is_trusted(name):
+        module, place = module_of(name), None
+        if is_valid_name(module):
+            place = locate(module)
         advice = (
-            f"to load it, run 'assay plugins trust {name}'"
-            if is_valid_name(module_of(name))
-            else "no module has this name"
+            f"to run its code ({place}), use 'assay plugins trust {name}'"
+            if place
+            else f"there is no module '{module[:100]}' here"
         )
         raise PluginError(f"{subject} is not trusted here and was not loaded; {advice}")
 
@@ -72,8 +76,14 @@ def find_top_level(module: str) -> ModuleSpec | None:
 
 
 def locate(name: str) -> str | None:
-    """Return the file or folder of the top-level package or module of a module or an address; None without one."""
-    if (spec := find_top_level(module_of(name))) is None:
+    """Return the file or folder of a module or of an address's module, importing nothing; None without one."""
+    spec, path = find_top_level(name := module_of(name)), ""
+    for part in name.split(".")[1:]:
+        if spec is None:
+            return None
+        path = f"{path or spec.name}.{part}"
+        spec = PathFinder.find_spec(path, spec.submodule_search_locations or [])
+    if spec is None:
         return None
     folders = tuple(spec.submodule_search_locations or ())
     return (
@@ -83,7 +93,9 @@ def locate(name: str) -> str | None:
 
 def read_trusted() -> dict[str, str]:
     """Return the modules and addresses that the user trusts permanently, and the file each must be loaded from."""
-    file = _settings_file()
+    from assay.support.files import config_folder
+
+    file = config_folder() / SETTINGS
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         return {str(name): str(place) for name, place in content["trusted"].items()}
@@ -104,6 +116,7 @@ def change_trusted(add: Iterable[str] = (), remove: Iterable[str] = ()) -> dict[
         if place is None:
             raise PluginError(
                 f"there is no module '{module}' in the current folder, in PYTHONPATH or among the installed packages"
+                + ("; name it without '.py'" if module.endswith(".py") else "")
             )
         trusted |= {name: place, module: place}
     for name in remove:
@@ -111,20 +124,17 @@ def change_trusted(add: Iterable[str] = (), remove: Iterable[str] = ()) -> dict[
             raise PluginError(f"'{name}' is not trusted; trusted: {', '.join(sorted(trusted)) or 'none'}")
         for address in [other for other in trusted if module_of(other) == name]:
             del trusted[address]
-    file = _settings_file()
+    from assay.support.files import (  # imports locks and SQLite, which only settings need
+        config_folder,
+        replacing,
+    )
+
+    file = config_folder() / SETTINGS
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_name(f".{file.name}.{os.getpid()}.part")
-        part.write_text(
-            json.dumps({"trusted": dict(sorted(trusted.items()))}, indent=2) + "\n", encoding="utf-8"
-        )
-        part.replace(file)
     except OSError as error:
         raise PluginError(f"{file} cannot be written: {error.strerror or error}") from None
+    with replacing(file) as unfinished:
+        content = json.dumps({"trusted": dict(sorted(trusted.items()))}, indent=2)
+        unfinished.write_text(f"{content}\n", encoding="utf-8")
     return trusted
-
-
-def _settings_file() -> Path:
-    from assay.support.files import config_folder  # imports locks and SQLite, which only settings need
-
-    return config_folder() / "plugins.json"

@@ -68,12 +68,15 @@ def application(library: Library, replays: Replays) -> FastAPI:
 async def _limit_work(request: Request, respond: Callable[[Request], Awaitable[Response]]) -> Response:
     """Answer requests that other sites cause, and too many simultaneous ones, without computing anything.
 
-    Browsers name the origin of a request in Sec-Fetch-Site: ``none`` if the user typed the address. A link on another
-    site leads to a page on which the user can continue; the link there is this app's own.
+    Browsers name the origin of a request in Sec-Fetch-Site: ``none`` if the user typed the address; old ones only name
+    the other site in Origin. A link on another site leads to a page on which the user can continue; the link there is
+    this app's own.
     """
     if request.url.path.startswith("/static/"):
         return await respond(request)
-    if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+    own = f"http://{request.headers.get('host')}"
+    is_foreign = request.headers.get("origin", own) != own
+    if is_foreign or request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return render_page(request, "other_site.html", status=HTTPStatus.FORBIDDEN.value)
     state = request.app.state
     if state.active >= MAX_REQUESTS:
