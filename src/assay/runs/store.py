@@ -420,7 +420,7 @@ class Store(AbstractContextManager["Store"]):
         classes = kinds()
         for number, text in self._db.execute("SELECT id, spec FROM specs"):
             if number in missing:
-                used = [part.get("kind") for part in json.loads(text)["perturbations"]]
+                used = [part.get("kind") for part in json.loads(text).get("perturbations", ())]
                 known = [classes[kind].change for kind in used if kind in classes]
                 changes[number] = (changed_by(known) or None) if len(known) == len(used) else None
         derived = pl.col("id").replace_strict(changes, default=None, return_dtype=pl.String)
