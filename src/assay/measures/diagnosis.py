@@ -112,7 +112,7 @@ def examine(*profiles: Profile, detect: float = LOSS_WORTH_FINDING) -> tuple[tup
     if len(changes) > 1:
         pooled = measure_task_changes(pl.concat(change.rows for change in changes))
     frames = [*(change.rows for change in changes), *(other.rows for other in others)]
-    paired = pl.concat(frames) if frames else None
+    paired = pl.concat(frames, how="diagonal") if frames else None
     present = {finding.flaw: best[finding.flaw] for finding in findings if finding.verdict is Verdict.FOUND}
     findings = [_complete(finding, present, paired, pooled) for finding in findings]
     seeds = _count_seeds(profiles)

@@ -48,7 +48,7 @@ ROWS = (
     "elsewhere",
     "axis",
 )
-"""Columns of `TaskChanges.rows`."""
+"""Columns of `TaskChanges.rows`, which also has ``instruction``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +114,9 @@ class TaskChanges(Result):
     rows: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
     """Perturbed episodes with their control's outcome, one row each.
 
-    Columns: id, task, seed, start, condition, change, axis, success, control_success, control_rate (success rate of the
-    control and its repetitions), alike (repeats the control's
-    trajectory; null if not judged), elsewhere (an object or the end effector starts at a different position from the
-    control).
+    Columns: id, task, seed, start, condition, instruction, change, axis, success, control_success, control_rate
+    (success rate of the control and its repetitions), alike (repeats the control's trajectory; null if not judged),
+    elsewhere (an object or the end effector starts at a different position from the control).
     """
     changes: dict[str, str] = field(default_factory=dict, repr=False, metadata=FOR_DRAWING)
     """Condition -> its change, including weaker forms of a change."""
@@ -125,13 +124,15 @@ class TaskChanges(Result):
 
 def task_changes(run: RunData) -> TaskChanges:
     """Measure the cost of each change in each task. Raises MeasureError if no perturbed episode has a control."""
-    used = frames.narrow(run.changed, *ROWS, "outcome", "initial_positions")
+    used = frames.narrow(run.changed, *ROWS, "instruction", "outcome", "initial_positions")
     rows = frames.pairs(frames.valid_rows(used), "id", "initial_positions")
     rows = rows.filter(pl.col("change").is_not_null() & (pl.col("change") != Change.TASK))
     if not len(rows):
         raise MeasureError("no perturbed episode in which success is expected has a control")
     labels = run.frame.select("condition", "change").drop_nulls().unique()
-    return replace(measure_task_changes(with_paths(run, rows).select(ROWS)), changes=dict(labels.iter_rows()))
+    # without the instruction, the interval of retention would count wordings as repetitions
+    rows = with_paths(run, rows).select(*ROWS, "instruction")
+    return replace(measure_task_changes(rows), changes=dict(labels.iter_rows()))
 
 
 def with_paths(run: RunData, rows: pl.DataFrame) -> pl.DataFrame:
