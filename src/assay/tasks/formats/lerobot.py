@@ -84,6 +84,8 @@ BROKEN = (
 """Exceptions that reading a damaged folder may raise."""
 Count = Annotated[int, Field(strict=True, ge=0, le=10**9)]
 Named = list[str | int | float | None]
+MAX_NAME_BYTES = 255
+"""Maximum length of the name of a file or folder on common file systems."""
 TEMPLATE_FIELDS = ("chunk_index", "file_index", "episode_chunk", "episode_index", "video_key")
 """Fields of the templates for file names in ``info.json``."""
 _FORMAT = re.compile(r"\d{0,4}d?")
@@ -237,8 +239,10 @@ class LerobotFolder:
             )
 
     def _path(self, template: str | None, **place: Any) -> Path:
-        """Return the path of a file in the folder. Raises ReleaseError for a path outside the folder."""
+        """Return the path of a file in the folder. Raises ReleaseError for a path outside it or a name too long."""
         name = (template or "").format(**place)
+        if any(len(os.fsencode(part)) > MAX_NAME_BYTES for part in Path(name).parts):
+            raise ReleaseError(f"{self.folder} refers to a file whose name is too long: {name[:80]}")
         path = Path(os.path.normpath(self.folder / name))
         if not path.is_relative_to(os.path.normpath(self.folder)):
             raise ReleaseError(f"{self.folder} refers to a file outside the folder: {name[:80]}")
