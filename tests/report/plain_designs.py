@@ -21,6 +21,8 @@ from tests.report.plain_statistics import (
     effective,
     effective_of_sums,
     grouped,
+    jackknife,
+    mean_of_tasks,
     paired_interval,
     paired_p,
     sign_flip,
@@ -70,14 +72,20 @@ def paraphrases(rows: Sequence[Row]) -> Json:
     s, k, t = (np.array(x, float) for x in zip(*scores, strict=True))
     alphas = np.arange(11) / 10
 
-    def value(a: float) -> float:
-        return 100 * (s * (a * k + (1 - a) * t)).sum() / (a * k + (1 - a) * t).sum()
+    tasks = [row["task"] for row in words]
+    everywhere = np.ones(len(words), bool)
+
+    def value(a: float, of: np.ndarray = everywhere) -> float:
+        pd = a * k[of] + (1 - a) * t[of]
+        return 100 * (s[of] * pd).sum() / pd.sum()
 
     def pride(a: float) -> Json:
         weighed = [{**row, "w": a * (1 - row["s_k"]) + (1 - a) * (1 - row["s_t"])} for row in words]
         limits = wilson(value(a) / 100, effective(weighed, "success", "w"))
         limits = {end: 100 * limit for end, limit in limits.items()}
-        counts = {"episodes": len(words), "wordings": len(parts), "unscored": 0}
+        counts: Json = {"episodes": len(words), "wordings": len(parts), "unscored": 0}
+        counts |= {"tasks": len(set(tasks))}
+        counts["over_tasks"] = jackknife(lambda of: value(a, of), tasks, limits, 0.0, 100.0)
         return {"alpha": a, "pride": value(a), "interval": limits} | counts
 
     def linearised(middle: float, off: np.ndarray) -> Json:
@@ -90,9 +98,17 @@ def paraphrases(rows: Sequence[Row]) -> Json:
         return pd * (100 * s - value(a)) / pd.sum()
 
     slopes = (alphas - 0.5) / ((alphas - 0.5) ** 2).sum()
-    slope = float(slopes @ [value(a) for a in alphas])
-    excess = 1 - value(0.5) / 100 / s.mean()
+
+    def steepness(of: np.ndarray = everywhere) -> float:
+        return float(slopes @ [value(a, of) for a in alphas])
+
+    def exceeding(of: np.ndarray = everywhere) -> float:
+        return 1 - value(0.5, of) / 100 / s[of].mean()
+
+    slope, excess = steepness(), exceeding()
     off = (1 - excess) * (s - s.mean()) / s.mean() / len(s) - influence(0.5) / 100 / s.mean()
+    sloping = linearised(slope, sum(w * influence(a) for w, a in zip(slopes, alphas, strict=True)))
+    over = linearised(excess, off)
     return {
         "grid": {
             "cells": [{"rate": rate(cells[key]), "pd": distance[key]} for key in inner],
@@ -109,11 +125,14 @@ def paraphrases(rows: Sequence[Row]) -> Json:
         "sweep": {
             "points": [pride(a) for a in alphas],
             "slope": slope,
-            "interval": linearised(slope, sum(w * influence(a) for w, a in zip(slopes, alphas, strict=True))),
+            "interval": sloping,
+            "over_tasks": jackknife(steepness, tasks, sloping),
         },
         "overestimation": {
             "overestimation": excess,
-            "interval": linearised(excess, off),
+            "interval": over,
+            "tasks": len(set(tasks)),
+            "over_tasks": jackknife(exceeding, tasks, over),
             "success_rate": s.mean(),
             "pride": value(0.5),
             "episodes": len(words),
@@ -185,6 +204,11 @@ def attribution(rows: Sequence[Row], factors: Sequence[str]) -> Json:
     if min(min(s.min(), (k - s).min()) for s, k in zip(sums, counts, strict=True)) < 5:
         error = np.maximum(error, np.sqrt(np.diag(inverse)))
 
+    home = [key[0] for key, _ in starts]
+
+    def in_general(w: np.ndarray, given: Json) -> Json | None:
+        return jackknife(lambda some: float(w @ y[some].mean(axis=0)), home, given, -1.0, 1.0)
+
     def weighted(w: np.ndarray) -> tuple[float, float, Json]:
         middle, off = float(w @ y.mean(axis=0)), (y - y.mean(axis=0)) @ w / n
         mild = (y.sum(axis=0) + 1) / (n + 2)
@@ -193,7 +217,8 @@ def attribution(rows: Sequence[Row], factors: Sequence[str]) -> Json:
 
     effects = []
     for m, term, sd in zip(members, beta[len(tasks) :], error[len(tasks) :], strict=True):
-        middle, spread, interval = weighted(np.prod(2 * on[:, m] - 1, axis=1) * 2 ** len(m) / cells)
+        w = np.prod(2 * on[:, m] - 1, axis=1) * 2 ** len(m) / cells
+        middle, spread, interval = weighted(w)
         ps = [
             max(2 * special.stdtr(n - 1, -abs(v) / s), 2.0 ** (1 - n))
             for v, s in ((term, sd), (middle, spread))
@@ -204,10 +229,13 @@ def attribution(rows: Sequence[Row], factors: Sequence[str]) -> Json:
             "p": ps[0],
             "points": middle,
         }
+        effect["points_over_tasks"] = in_general(w, interval)
         effects.append(effect | {"points_interval": interval, "points_p": ps[1], "p_holm": math.nan})
     usual = y[:, 0].sum()
-    loss, _, loss_interval = weighted(np.eye(cells)[0] - np.eye(cells)[-1])
+    whole = np.eye(cells)[0] - np.eye(cells)[-1]
+    loss, _, loss_interval = weighted(whole)
     shares, contrasts = [], []
+    masks = [np.array([task == name for task in home]) for name in sorted(set(home))]
     for k in range(len(factors)):
         weights = np.zeros(cells)
         for c in np.flatnonzero(on[:, k] == 0):
@@ -217,19 +245,26 @@ def attribution(rows: Sequence[Row], factors: Sequence[str]) -> Json:
             weights[c + 2**k] -= orders / math.factorial(len(factors))
         middle, _, interval = weighted(weights)
         part = {"loss": middle, "interval": widened(interval, 2.0 ** (1 - usual))}
+        part["over_tasks"] = in_general(weights, interval)
         shares.append(part | {"share": middle / loss if loss_interval["low"] > 0 else None})
         off, now = y[:, on[:, k] == 0], y[:, on[:, k] == 1]
         ones = np.ones(off.size)
         p = max(sign_flip((now - off).sum(axis=1) / 2), within_strata(off.ravel(), ones, now.ravel(), ones))
-        half = np.full(n, off.shape[1], float)
-        change, interval = stratified(off.sum(axis=1), half, now.sum(axis=1), half)
+        each = np.full(n, off.shape[1], float)
+        change, interval = stratified(off.sum(axis=1), each, now.sum(axis=1), each)
         part = {"successes": now.sum(), "count": now.size, "others": off.sum(), "others_count": off.size}
-        contrasts.append(part | {"starts": n, "difference": change, "interval": widened(interval, p), "p": p})
+        interval = widened(interval, p)
+        differences = (now - off).sum(axis=1) / 2
+        table = np.array([[differences[mine].sum(), each[mine].sum() / 2] for mine in masks])
+        part["over_tasks"] = mean_of_tasks(table[:, 0], table[:, 1], interval)
+        contrasts.append(part | {"starts": n, "difference": change, "interval": interval, "p": p})
     return {
         "episodes": len(mine),
         "starts": n,
+        "tasks": len(masks),
         "effects": effects,
         "drop": loss,
+        "drop_over_tasks": in_general(whole, loss_interval),
         "drop_interval": widened(loss_interval, 2.0 ** (1 - usual)),
         "shares": shares,
         "contrasts": contrasts,
@@ -319,6 +354,11 @@ def memorisation(valid: Sequence[Row], paths: dict[int, Any]) -> tuple[Json, dic
         by_chance = float(np.mean([row["chance"] for row in rows]))
         p = special.betainc(share * size, size - share * size + 1, by_chance) if share else 1.0
         counts = {"alike": hits.sum(), "count": len(rows), "starts": len(n), "chance": by_chance}
+        sums = [[sum(row["alike"] for row in part), len(part)] for part in grouped(rows, "task").values()]
+        counts["tasks"] = len(sums)
+        if len(sums) > 2:
+            table = np.array(sums, float)
+            counts["over_tasks"] = wilson(share, effective_of_sums(table[:, 0], table[:, 1], size))
         return {"index": share, "interval": wilson(share, size), "p": max(p, by_chance ** len(n))} | counts
 
     by = {

@@ -28,6 +28,7 @@ from tests.report.plain_statistics import (
     holm,
     kish,
     log_odds,
+    mean_of_tasks,
     paired_interval,
     paired_p,
     retention,
@@ -105,12 +106,7 @@ def drop(pairs: Sequence[Row], total: int) -> Json:
         [sum(r["success"] - r["usual"] for r in part), len(part)] for part in grouped(pairs, "task").values()
     ]
     d, m = np.array(tasks, float).T
-    over = None
-    if len(d) > 2:
-        error = math.sqrt(((d - change * m) ** 2).sum() * len(d) / (len(d) - 1)) / m.sum()
-        half = special.stdtrit(len(d) - 1, 0.975) * error
-        low, high = max(-1.0, change - half), min(1.0, change + half)
-        over = bounds(min(low, interval["low"]), max(high, interval["high"]))
+    over = mean_of_tasks(d, m, interval)
     seen, kept = int(((c > 0) | (s > 0)).sum()), retention(pairs)
     outcomes = Counter((row["usual"], row["success"]) for row in pairs)
     odds = log_odds(usual, s, n)

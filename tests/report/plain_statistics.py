@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -182,6 +182,38 @@ def widened(interval: Json, p: float) -> Json:
     return interval if p < 0.05 else bounds(min(interval["low"], 0.0), max(interval["high"], 0.0))
 
 
+def mean_of_tasks(sums: np.ndarray, counts: np.ndarray, given: Json) -> Json | None:
+    """Student's interval of a mean over tasks, never narrower than the interval for these tasks."""
+    k, middle = len(sums), sums.sum() / counts.sum()
+    if k < 3:
+        return None
+    error = math.sqrt(((sums - middle * counts) ** 2).sum() * k / (k - 1)) / counts.sum()
+    return general(middle, error, k, given, -1.0, 1.0)
+
+
+def general(middle: float, error: float, tasks: int, given: Json | None, least: float, most: float) -> Json:
+    half = special.stdtrit(tasks - 1, 0.975) * error
+    low, high = max(least, middle - half), min(most, middle + half)
+    return bounds(min(low, given["low"]), max(high, given["high"])) if given else bounds(low, high)
+
+
+def jackknife(
+    value: Callable[[np.ndarray], float],
+    tasks: Sequence[Any],
+    given: Json | None,
+    least: float = -math.inf,
+    most: float = math.inf,
+) -> Json | None:
+    """Interval of a value of episodes or starts, (mask,), by leaving out the tasks one at a time."""
+    names, own = sorted(set(tasks)), np.array(tasks)
+    k = len(names)
+    if k < 3:
+        return None
+    without = np.array([value(own != name) for name in names])
+    error = math.sqrt((k - 1) / k * ((without - without.mean()) ** 2).sum())
+    return general(value(own == own), error, k, given, least, most)
+
+
 def retention(pairs: Sequence[Row]) -> tuple[float | None, Json | None]:
     """Perturbed divided by control success, with Fieller's interval."""
     c, s = (np.array([row[name] for row in pairs], float) for name in ("rate", "success"))
@@ -247,12 +279,12 @@ def holm(values: Sequence[float]) -> list[float]:
     return raised
 
 
-def adjusted(values: Sequence[float], least: Sequence[float], part: float) -> list[float]:
-    """Holm's correction at a part of the 5 %, of the tests that can be significant (Tarone)."""
-    able = [at for at, bound in enumerate(least) if bound < part * 0.05]
-    raised = [min(1.0, value * (len(able) + 1) / part) for value in values]
+def adjusted(values: Sequence[float], least: Sequence[float]) -> list[float]:
+    """Holm's correction of the tests that can be significant (Tarone)."""
+    able = [at for at, bound in enumerate(least) if bound < 0.05]
+    raised = [min(1.0, value * (len(able) + 1)) for value in values]
     for at, p in zip(able, holm([values[at] for at in able]), strict=True):
-        raised[at] = min(1.0, p / part)
+        raised[at] = p
     return raised
 
 

@@ -167,10 +167,32 @@ def recompute(rows: list[Row], paths: dict[int, Any], diagnosis: Sequence[Json])
         result["nonsense"] = dict(conditions["pro/words=xxx"], p_holm=conditions["pro/words=xxx"]["p"])
     if "object" in rows[0]:
         result |= designs.paraphrases(rows)
+    result["over_tasks"] = [*in_general(result)]
     result["diagnosis"] = [
         *Diagnosis(result, valid, pairs, changes, axes, conditions, memory, single).explain(diagnosis)
     ]
     return result
+
+
+def in_general(result: Json) -> Iterator[Json]:
+    """Yield the results with an interval for tasks in general, as fractions."""
+    rows = [(part, "rate") for part in (result["control"], result["success_rate"])]
+    rows += [(part, "change") for part in result["changes"]]
+    if "pride" in result:
+        score = result["pride"]
+        ends = {name: {end: x / 100 for end, x in score[name].items()} for name in ("interval", "over_tasks")}
+        rows.append((score | ends | {"pride": score["pride"] / 100}, "pride"))
+        rows.append((result["overestimation"], "overestimation"))
+    if "memorisation" in result:
+        rows.append((result["memorisation"]["overall"], "index"))
+    if "attribution" in result:
+        of = result["attribution"]
+        whole = {"interval": of["drop_interval"], "over_tasks": of["drop_over_tasks"], "loss": of["drop"]}
+        rows += [({"tasks": of["tasks"]} | part, "loss") for part in (whole, *of["shares"])]
+    for part, name in rows:
+        if part.get("over_tasks"):
+            ends = {end: part[end] for end in ("interval", "over_tasks")}
+            yield {"value": part[name], "tasks": part["tasks"]} | ends
 
 
 FLAWS = {
@@ -214,6 +236,7 @@ class Diagnosis:
                 evidence |= {"hits": part["successes"], "count": part["count"]}
                 evidence |= {"reference_hits": part["others"], "reference_count": part["others_count"]}
                 evidence["reference"] = part["others"] / part["others_count"]
+                evidence["over_tasks"] = part["over_tasks"]
                 self.tests[FLAWS[name]] = p, 2.0**-least, evidence
         lost, count, usual = (
             result["starts"]["failures"],
@@ -229,14 +252,15 @@ class Diagnosis:
                 index = memory[call]
                 evidence = {"value": index["index"], "interval": index["interval"], "p": index["p"]}
                 evidence |= {"hits": index["alike"], "count": index["count"]}
+                evidence["over_tasks"] = index.get("over_tasks")
                 self.tests[flaw] = index["p"], index["chance"] ** index["starts"], evidence
         values, least = ([test[at] for test in self.tests.values()] for at in (0, 1))
-        self.p = dict(zip(self.tests, plain.adjusted(values, least, 0.8), strict=True))
+        self.p = dict(zip(self.tests, plain.adjusted(values, least), strict=True))
 
         def instead(flaw: str, p: float) -> float:
             """Return the larger of a test's adjusted p value and of that with the p value of a row."""
             place = [*self.tests].index(flaw)
-            own = plain.adjusted([*values[:place], p, *values[place + 1 :]], least, 0.8)
+            own = plain.adjusted([*values[:place], p, *values[place + 1 :]], least)
             return max(self.p[flaw], own[place])
 
         joint = {name: drop for name, drop in changes.items() if name not in single}
@@ -245,9 +269,7 @@ class Diagnosis:
             for (name,), part in grouped([row for row in pairs if row["plausible"]], column).items():
                 if name in drops:
                     searched.append((drops[name], drops[name]["p"], 2.0 ** -measures.informative(part)))
-        for part in grouped(self.worlds, "task", "change").values():
-            searched.append(({}, measures.loss_p(part), 2.0 ** -measures.informative(part)))
-        raised = plain.adjusted([p for _, p, _ in searched], [bound for *_, bound in searched], 0.2)
+        raised = plain.adjusted([p for _, p, _ in searched], [bound for *_, bound in searched])
         for (row, *_), p in zip(searched, raised, strict=True):
             row["p_holm"] = p
         for name in single:
@@ -259,12 +281,13 @@ class Diagnosis:
             for name, effect in zip(self.factors, main, strict=True):
                 effect["p_holm"] = instead(FLAWS[name], effect["p"])
             for effect, p in zip(others, plain.holm([effect["p"] for effect in others]), strict=True):
-                effect["p_holm"] = min(1.0, p / 0.2)
+                effect["p_holm"] = p
 
     def _cost(self, drop: Json, pairs: Sequence[Row]) -> tuple[float, float, Json]:
         p = drop["p_two_sided"] / 2 if drop["change"] < 0 else 1.0
         evidence = {"value": drop["change"], "interval": drop["interval"], "p": p, "count": drop["pairs"]}
         evidence |= {"hits": drop["both"] + drop["only_perturbed"], "reference": drop["control"]}
+        evidence["over_tasks"] = drop["over_tasks"]
         if drop["pairs"] == drop["starts"]:
             evidence |= {
                 "reference_hits": drop["both"] + drop["only_control"],
@@ -276,7 +299,7 @@ class Diagnosis:
         """Return the smallest loss that is found with 80 % power if there are ``grown`` times as many starts."""
         (p, least, first), values = self.tests[flaw], [test[0] for test in self.tests.values()]
         surer = sum(value < min(p, 0.05 / len(values)) for value in values)
-        level = 0.05 * 0.8 / (len(values) - surer)
+        level = 0.05 / (len(values) - surer)
         starts, usual = round(-math.log2(least)), first["reference"]
         pairs, starts = max(first["count"] / starts, 1.0), int(starts * grown)
         width = (first["interval"]["high"] - first["interval"]["low"]) / math.sqrt(grown)
