@@ -155,7 +155,10 @@ def advice(report: RunReport) -> list[Advice]:
 
 
 def command_for_more(report: RunReport, *, seeds: int, tasks: Sequence[str] = ()) -> str:
-    """Return the command that extends a run to ``seeds`` seeds in total, or runs some of its tasks in a new file."""
+    """Return the command that extends a run to ``seeds`` seeds in total, or runs some of its tasks in a new file.
+
+    The new file has new seeds: those of this run selected the tasks, so their controls succeed too often.
+    """
     meta = report.meta
     rows = report.profile[STARTS.name].rows
     settings = meta.get("settings") or {}
@@ -165,6 +168,8 @@ def command_for_more(report: RunReport, *, seeds: int, tasks: Sequence[str] = ()
     option = str(seeds) if first == 0 else f"{first}-{first + seeds - 1}"
     if existing != list(range(first, last + 1)):
         option = ",".join(map(str, (*existing, *range(last + 1, last + 1 + seeds - len(existing)))))
+    if tasks:
+        option = f"{last + 1}-{last + seeds}"
     return run_command(
         str(meta.get("experiment")),
         str(meta.get("policy", "POLICY")),

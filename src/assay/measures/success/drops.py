@@ -354,6 +354,8 @@ def _test_changes(profiles: Profiles) -> Iterator[FlawTest | Untested]:
 def _panel(name: str, title: str, drawn: bool = True) -> Panel:
     """Return a table of drops with a name and a title and, if ``drawn``, their forest plot."""
 
+    family = "all tests of named flaws" if name == "changes" else "all conditions, axes and joint changes"
+
     def table(drops: Sequence[Drop], report: ReportedRun) -> Table:
         return Table.of(
             name,
@@ -361,7 +363,7 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
             drops,
             note="Paired differences from the control with the same task and seed, or from the control of the "
             "requested task; 95 % Newcombe intervals over starts. p: exact test of the row's own pairs. Where success "
-            "is expected, it is one-sided, for a loss, and Holm p is this p adjusted for all tests of the report; a "
+            f"is expected, it is one-sided, for a loss, and Holm p is this p adjusted for {family}; a "
             "row whose change is also tested on other episodes is at most as significant as that test. Where success "
             "is not expected, a loss is not a flaw: p is two-sided, and Holm p is adjusted within the family. "
             "Not tested: goals without a control of their own.",
@@ -385,7 +387,7 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
             f"{wording.plural(sum(drop.pairs for drop in drops), 'pair')} of a perturbed episode and the control with "
             "the same task and seed. Lines: 95 % Newcombe intervals over starts. p: exact test for a loss, by sign "
             "flips over starts and permutation within them (McNemar's test if each start has one pair), "
-            f"adjusted for all tests; filled marks: p < {SURE:g}.{remarks}"
+            f"adjusted for {family}; filled marks: p < {SURE:g}.{remarks}"
         )
         along, heads = "paired difference from the control, points", ("pairs", "Holm p")
         return forest_drawing(name, title, caption, groups, along=along, heads=heads, unit="points")

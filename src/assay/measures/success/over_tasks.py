@@ -15,6 +15,7 @@ from assay.measures.measure import Measure, Panel, ReportedRun, RunData
 from assay.measures.memory.memorisation import MEMORISATION
 from assay.measures.result import Missing, Result
 from assay.measures.success.drops import CHANGES
+from assay.measures.success.other_tasks import OTHER_TASKS, replace_other_tasks
 from assay.measures.success.rates import CONTROLS, SUCCESS, SUCCESS_RATE
 from assay.measures.views.table import Column, Table
 from assay.measures.words.pride import OVERESTIMATION, PRIDE
@@ -46,7 +47,9 @@ def _collect(run: RunData) -> Iterator[Generalised]:
         if not isinstance(rate, Missing) and rate.over_tasks is not None and rate.rate is not None:
             yield Generalised(name, rate.tasks, rate.rate, rate.interval, rate.over_tasks)
     drops = run.attempt(CHANGES)
-    for drop in () if isinstance(drops, Missing) else drops:
+    other = run.attempt(OTHER_TASKS)
+    requests = None if isinstance(other, Missing) else other
+    for drop in () if isinstance(drops, Missing) else replace_other_tasks(drops, requests):
         if drop.plausible and drop.over_tasks is not None:
             change = str(drop.group["change"])
             name = f"difference from the control, {change}"

@@ -48,7 +48,7 @@ class TaskCell(Result):
 
 
 def task_map(run: RunData) -> tuple[TaskCell, ...]:
-    """Fit the model to the pairs with a single change. Raises MeasureError for a single task."""
+    """Fit the model to the pairs with a single change. Raises MeasureError for too few tasks or successes."""
     result = run.result(TASK_CHANGES)
     changes, tasks = (sorted({getattr(cell, name) for cell in result.cells}) for name in ("change", "task"))
     if len(tasks) < FEWEST_TASKS:
@@ -58,6 +58,8 @@ def task_map(run: RunData) -> tuple[TaskCell, ...]:
             f"{len(tasks)} tasks x {len(changes)} changes: at most {MAX_CELLS:,} cells are pooled"
         )
     pairs = result.rows.filter(pl.col("change").is_in(changes))
+    if not pairs["control_success"].sum():
+        raise MeasureError("no control succeeds, so no loss can be estimated")
     controls = pairs.unique(PAIR, maintain_order=True).with_columns(
         success="control_success", change=pl.lit("")
     )
