@@ -70,7 +70,7 @@ _MIN_CHANGES = 3
 def diagnose(*profiles: Profile, detect: float = LOSS_WORTH_FINDING) -> tuple[Finding, ...]:
     """Diagnose one policy from the profiles of its runs, with one finding for each flaw.
 
-    Flaws that were found come first, in order of significance. If there are none, a finding says so. Seeds are
+    Flaws that were found come first, in order of significance. Without any, a finding says so. Seeds are
     recommended for a loss of ``detect`` (0 to 1).
     """
     return examine(*profiles, detect=detect)[0]

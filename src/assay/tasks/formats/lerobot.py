@@ -89,7 +89,7 @@ MAX_NAME_BYTES = 255
 TEMPLATE_FIELDS = ("chunk_index", "file_index", "episode_chunk", "episode_index", "video_key")
 """Fields of the templates for file names in ``info.json``."""
 _FORMAT = re.compile(r"\d{0,4}d?")
-"""Pattern for the format of a field; Python would allocate whatever width a format requests."""
+"""Pattern for the format of a field; Python allocates the width that a format requests."""
 
 
 def _check_template(template: str) -> str:
