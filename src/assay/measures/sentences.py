@@ -137,7 +137,7 @@ def format_finding(finding: Finding) -> Sentence:
 def _name_tasks(tasks: Mapping[str, str]) -> str:
     """List the first tasks with a remark on each, and the number of remaining tasks."""
     names = [f"{task} ({remark})" for task, remark in list(tasks.items())[:_MAX_TASKS]]
-    return listed(names + ([f"{len(tasks) - _MAX_TASKS} others"] if len(tasks) > _MAX_TASKS else []))
+    return listed(names + ([plural(len(tasks) - _MAX_TASKS, "other")] if len(tasks) > _MAX_TASKS else []))
 
 
 def _reason_untested(untested: Untested | None) -> str:
@@ -399,9 +399,11 @@ def describe_ability(ability: Ability) -> str:
         return _name_tasks({task: counts[task] for task in sorted(tasks, key=natural)})
 
     done = ability.done_tasks
-    text = f"it performs {name(done)}" if done else "no task reaches a success rate of 50 % in its controls"
     never = [task for task in ability.never if task not in done]
-    return f"{text}, but never {name(never)}" if never else text
+    if not done:
+        text = "no task reaches a success rate of 50 % in its controls"
+        return f"{text}; it never performs {name(never)}" if never else text
+    return f"it performs {name(done)}" + (f", but never {name(never)}" if never else "")
 
 
 @dataclass(frozen=True, slots=True)
