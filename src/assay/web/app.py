@@ -75,8 +75,8 @@ async def _limit_work(request: Request, respond: Callable[[Request], Awaitable[R
     if request.url.path.startswith("/static/"):
         return await respond(request)
     own = f"http://{request.headers.get('host')}"
-    is_foreign = request.headers.get("origin", own) != own
-    if is_foreign or request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+    site = request.headers.get("sec-fetch-site")
+    if site not in ("same-origin", "none") if site else request.headers.get("origin", own) != own:
         return render_page(request, "other_site.html", status=HTTPStatus.FORBIDDEN.value)
     state = request.app.state
     if state.active >= MAX_REQUESTS:

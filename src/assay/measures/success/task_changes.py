@@ -48,7 +48,7 @@ ROWS = (
     "elsewhere",
     "axis",
 )
-"""Columns of `TaskChanges.rows`, which also has ``instruction``."""
+"""Columns of `TaskChanges.rows`, which also has ``instruction`` unless the start determines it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +130,10 @@ def task_changes(run: RunData) -> TaskChanges:
     if not len(rows):
         raise MeasureError("no perturbed episode in which success is expected has a control")
     labels = run.frame.select("condition", "change").drop_nulls().unique()
-    # without the instruction, the interval of retention would count wordings as repetitions
-    rows = with_paths(run, rows).select(*ROWS, "instruction")
+    rows = with_paths(run, rows)
+    # Without the instruction, the interval of retention would count wordings as repetitions. Where the start determines
+    # it, there are none, and no such column.
+    rows = rows.select(*ROWS, *({"instruction"} & {*rows.columns}))
     return replace(measure_task_changes(rows), changes=dict(labels.iter_rows()))
 
 
