@@ -47,6 +47,7 @@ EXTREMES: dict[str, list[Any]] = {
     "limit_factor": [0, -1.0],
     "another": [1e200, -(10**30)],
     "plausible": ["yes", 2],
+    "axis": [["words"], {"words": 1}],
     "milder": [0.5],
 }
 
@@ -58,6 +59,16 @@ def test_a_label_outside_its_range_is_rejected(craft: Craft, name: str, value: o
         pytest.raises(RunError, match=f"the label '{name}' is "),
     ):
         store.frame()
+
+
+@pytest.mark.parametrize("labels", [[1, 2], 5, None])
+def test_labels_that_are_no_object_are_damage(craft: Craft, assay: Any, labels: object):
+    run = craft()
+    with sqlite3.connect(run) as db:
+        db.execute("UPDATE specs SET labels = ?", (json.dumps(labels),))
+    db.close()
+    done = assay("report", run)
+    assert done.status == 2 and "rows cannot be decoded" in done.err
 
 
 def test_a_report_on_extreme_labels_is_one_line(craft: Craft, assay: Any, tmp_path: Path):

@@ -269,6 +269,8 @@ def test_requests_from_other_sites_get_a_page_to_continue_and_cause_no_work(get,
             assert answer.status == 403 and '<a href="">Continue</a>' in answer.text, address
     for site in ("same-origin", "none"):
         assert get(RUN, Sec_Fetch_Site=site).status == 200
+        assert get(RUN, Sec_Fetch_Site=site, Origin="null").status == 200, "a form of a page without referrer"
+    assert get(RUN, Origin="http://evil.example").status == 403, "an old browser"
     assert get("/static/ui.css", Sec_Fetch_Site="cross-site").status == 200
 
 
