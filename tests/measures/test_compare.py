@@ -76,7 +76,7 @@ def test_equal_losses_are_equal_robustness(run, made):
     drop, retention = found.robustness
     assert drop.aspect is Aspect.DROP and retention.aspect is Aspect.RETENTION
     assert (drop.first_value, drop.second_value) == pytest.approx((-0.3, -0.3))
-    assert drop.change == pytest.approx(0) and drop.p == 1 and drop.starts_needed is None
+    assert drop.change == pytest.approx(0) and drop.p == 1
     assert (retention.first_value, retention.second_value) == pytest.approx((0.7, 0.4))
     assert (
         retention.decision is Decision.WORSE and retention.interval.high < 0 and retention.over_tasks.high < 0

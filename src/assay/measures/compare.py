@@ -24,6 +24,7 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
+from assay.measures import LOSS_WORTH_FINDING
 from assay.measures.clustering import UNIT, Ratio, correlation_of, difference, ratio, variances
 from assay.measures.frames import PAIR, START, control_means, sums, valid_rows
 from assay.measures.ranking import FEWEST_RUNS, Ranked, rank, ranking_table
@@ -99,15 +100,15 @@ class PairContrast(Result):
     decision: Decision = Decision.UNDECIDED
     margin: float
     """Margin of equivalence, 0 to 1."""
-    starts_needed: int | None = None
-    """Number of starts needed to detect the observed difference with 80 % power; None if the difference is 0."""
+    starts_needed: int = 0
+    """Number of starts needed to detect a difference worth finding (20 points) with 80 % power."""
     variance: float = field(metadata=FOR_DRAWING)
     """Variance over starts of the difference between the runs."""
 
     @property
     def additional_seeds(self) -> int | None:
-        """Number of additional seeds per task needed for a significant difference; None if no number suffices."""
-        if self.starts_needed is None or not self.tasks or self.starts_needed <= self.starts:
+        """Number of additional seeds per task needed to find such a difference; None if there are enough."""
+        if not self.tasks or self.starts_needed <= self.starts:
             return None
         return math.ceil((self.starts_needed - self.starts) / self.tasks)
 
@@ -405,7 +406,7 @@ def _decide(contrasts: list[C]) -> tuple[C, ...]:
             decision = Decision.BETTER if contrast.change > 0 else Decision.WORSE
         elif -contrast.margin <= interval.low and interval.high <= contrast.margin:
             decision = Decision.EQUIVALENT
-        needed = math.ceil(contrast.variance / contrast.change**2 * level**2) if contrast.change else None
+        needed = math.ceil(contrast.variance / LOSS_WORTH_FINDING**2 * level**2)
         reachable = least_p(contrast.telling, family)
         decided.append(
             replace(contrast, p_holm=adjusted, decision=decision, least_p=reachable, starts_needed=needed)
@@ -459,7 +460,8 @@ def _describe_contrast(contrast: RunContrast | Robustness) -> str:
             are = "is" if contrast.starts == 1 else "are"
             text += f"; {plural(contrast.starts, 'start')} {are} too few for any difference to be significant"
         if seeds := contrast.additional_seeds:
-            text += f"; {plural(seeds, 'more seed')} per task would be enough to confirm a difference of this size"
+            worth = number(100 * LOSS_WORTH_FINDING, 0)
+            text += f"; with {plural(seeds, 'more seed')} per task, one of {worth} points would be found (80 % power)"
     return f"{text}."
 
 
